@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Key sets, thread-local state and the dispatch loop. */
+#ifndef MT_CORE_DISPATCH_H
+#define MT_CORE_DISPATCH_H
+
+#include "core/op.h"
+
+/* Everything the call path asks about the thread, in one cache line. */
+typedef struct mt_thread_state {
+    uint32_t include, exclude;  /* key bits */
+    uint32_t slow;              /* non-zero: leave the short road (modes, inference, hooks): MT_SLOW_... */
+    bool grad_mode;             /* true at thread start */
+    bool inference_mode;
+    bool override_disabled;     /* DisableTorchFunction */
+    bool override_subclass_disabled;
+} mt_thread_state;
+extern MT_THREAD_LOCAL_FAST mt_thread_state mt_thread;
+
+enum { MT_SLOW_MODE = 1, MT_SLOW_INFERENCE = 2, MT_SLOW_AUTOCAST = 4, MT_SLOW_SAVED_HOOKS = 8 };
+
+/* Runs the op of the frame: keys of all tensor arguments and outputs, united with include, without exclude;
+   the highest key with a kernel is called. AUTOGRAD takes part only while grad mode is on, or for in-place and out
+   forms and views that must keep history right. On failure the error names the op. */
+int mt_dispatch(mt_call *call);
+/* Continues below `key`: used by the AUTOGRAD and VIEW_INPLACE kernels. */
+int mt_redispatch(mt_call *call, mt_key key);
+/* Key bits of the tensors of a frame. */
+uint32_t mt_call_keys(const mt_call *call);
+
+/* The ADInplaceOrView kernel of every op: bumps versions of written tensors, marks views. */
+int mt_view_inplace_kernel(mt_call *call);
+
+/* Shared backend slots. */
+int mt_pointwise_kernel(mt_call *call);
+int mt_reduce_kernel(mt_call *call);
+int mt_no_impl_kernel(mt_call *call); /* NotImplementedError that names the op */
+
+/* The short road of binary and unary pointwise ops: 1 when it produced *out, 0 when the general road must
+   be taken, -1 on error. out is NULL on entry, or the tensor to write (in-place, out=). */
+int mt_fast_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b);
+int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b, bool scalar_first);
+int mt_fast_unary(mt_tensor **out, const mt_op *op, mt_tensor *a);
+
+#endif

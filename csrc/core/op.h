@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The op record (filled by the generator from the catalog), tagged values and the call frame.
+   All callables share one signature, int fn(mt_call *). A frame lives on the C stack of the caller; its
+   arguments are borrowed, its outputs are owned by the frame until they are moved out. */
+#ifndef MT_CORE_OP_H
+#define MT_CORE_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/generator.h"
+#include "core/iter.h"
+#include "core/scalar.h"
+#include "core/tensor.h"
+
+#define MT_MAX_ARGS 20
+#define MT_MAX_OUTS 6
+
+typedef enum mt_key {
+#define MT_KEY(name, text) MT_KEY_##name,
+#include "core/keys.def"
+#undef MT_KEY
+    MT_KEY_COUNT
+} mt_key;
+#define MT_KEY_BIT(key) (1u << (key))
+
+/* --- values --- */
+
+/* Schema type            kind                typed C parameter
+   Tensor, Tensor?        TENSOR              mt_tensor *            (NULL: None)
+   Tensor[], Tensor?[]    TENSORS             mt_tensors             (elements may be NULL in the second)
+   Scalar / Scalar?       SCALAR              mt_scalar / const mt_scalar *
+   int / int?             INT                 int64_t / const int64_t *
+   float / float?         FLOAT               double / const double *
+   bool / bool?           BOOL                bool / const bool *
+   int[], int[N], int[]?  INTS                mt_ints                (n < 0: None)
+   float[]?               FLOATS              mt_floats              (n < 0: None)
+   bool[N]                BOOLS               mt_ints
+   str / str?             STR                 const char *           (NULL: None)
+   ScalarType(?)          DTYPE               mt_dtype               (MT_DTYPE_NONE)
+   Layout?                LAYOUT              int                    (-1 none, 0 strided)
+   Device(?)              DEVICE              mt_device              (MT_DEVICE_NONE)
+   MemoryFormat(?)        MEMORY_FORMAT       int                    (-1 none, mt_memory_format)
+   Generator?             GENERATOR           mt_generator *         (NULL: the default one)
+   Storage                STORAGE             mt_storage * */
+typedef enum mt_arg_kind {
+    MT_ARG_NONE,
+    MT_ARG_TENSOR,
+    MT_ARG_TENSORS,
+    MT_ARG_SCALAR,
+    MT_ARG_INT,
+    MT_ARG_FLOAT,
+    MT_ARG_BOOL,
+    MT_ARG_INTS,
+    MT_ARG_FLOATS,
+    MT_ARG_BOOLS,
+    MT_ARG_STR,
+    MT_ARG_DTYPE,
+    MT_ARG_LAYOUT,
+    MT_ARG_DEVICE,
+    MT_ARG_MEMORY_FORMAT,
+    MT_ARG_GENERATOR,
+    MT_ARG_STORAGE,
+} mt_arg_kind;
+
+typedef enum mt_memory_format {
+    MT_FORMAT_CONTIGUOUS,
+    MT_FORMAT_PRESERVE,
+    MT_FORMAT_CHANNELS_LAST,
+    MT_FORMAT_CHANNELS_LAST_3D
+} mt_memory_format;
+
+typedef struct mt_tensors {
+    mt_tensor *const *data;
+    int n;
+} mt_tensors;
+typedef struct mt_ints {
+    const int64_t *data;
+    int n; /* -1: None */
+} mt_ints;
+typedef struct mt_floats {
+    const double *data;
+    int n;
+} mt_floats;
+
+/* An owned list of tensors: the result of split, unbind, ... */
+typedef struct mt_tensor_list {
+    mt_tensor **data;
+    int n;
+} mt_tensor_list;
+int mt_tensor_list_new(mt_tensor_list *out, int n); /* elements NULL */
+void mt_tensor_list_clear(mt_tensor_list *list);
+
+/* kind MT_ARG_NONE: the argument is None (only where the spec is optional). */
+typedef struct mt_value {
+    uint8_t kind;
+    union {
+        mt_tensor *tensor;
+        mt_tensors tensors;
+        mt_scalar scalar;
+        int64_t i; /* INT, LAYOUT, MEMORY_FORMAT, DTYPE */
+        double d;
+        bool b;
+        mt_ints ints;
+        mt_floats floats;
+        const char *str;
+        mt_device device;
+        mt_generator *generator;
+        mt_storage *storage;
+    } v;
+} mt_value;
+
+enum {
+    MT_ARGF_OPTIONAL = 1,   /* None is accepted */
+    MT_ARGF_KEYWORD = 2,    /* keyword only */
+    MT_ARGF_DEFAULT = 4,    /* has a default value */
+    MT_ARGF_NUMBER = 8,     /* a Tensor parameter that takes a Python number as a wrapped number */
+    MT_ARGF_ELEMENT_NONE = 16, /* Tensor?[] */
+    MT_ARGF_VARARGS = 32,   /* a size list that may be spread over the positional arguments */
+};
+
+typedef struct mt_arg_spec {
+    const char *name;
+    uint8_t kind, flags;
+    int8_t fixed;           /* N of int[N]: a bare int is accepted and repeated; 0 otherwise */
+    uint8_t index;          /* position in the frame */
+    const char *dflt_text;  /* as written in the signature, "None", "1" */
+    mt_value dflt;
+} mt_arg_spec;
+
+/* --- op record --- */
+
+typedef struct mt_call mt_call;
+typedef int mt_call_fn(mt_call *call);
+
+enum {
+    MT_OPF_VIEW = 1,          /* outputs are views of the first argument */
+    MT_OPF_INPLACE_OK = 2,    /* has an in-place form */
+    MT_OPF_OUT_OK = 4,        /* has out= */
+    MT_OPF_COMPOSITE = 8,     /* expr or impl: runs other ops, has no backend kernel */
+    MT_OPF_LIST_OUT = 16,     /* returns Tensor[] */
+    MT_OPF_VALUE_OUT = 32,    /* returns a number, bool, ... in call->result */
+    MT_OPF_RANDOM = 64,
+    MT_OPF_FACTORY = 128,     /* dtype, layout, device, pin_memory, requires_grad keywords */
+    MT_OPF_MUTATES_SELF = 256,/* an op that only exists in place (uniform_, copy_): writes argument 0 */
+    MT_OPF_SCALARS_OK = 512,  /* two Python numbers give a 0-d tensor (add, sub, mul, div, ...) */
+    MT_OPF_NO_IMPL = 1024,    /* catalog entry without an implementation */
+};
+
+/* Pointwise: how operands, promotion and loop are chosen. */
+typedef enum mt_promote {
+    MT_PROMOTE_DEFAULT,      /* common dtype of all tensor operands */
+    MT_PROMOTE_FLOAT,        /* the same, integers to the default dtype */
+    MT_PROMOTE_COMPARE,      /* common dtype inside, bool result */
+    MT_PROMOTE_BOOL,         /* each operand as it is (logical ops: loop works on the common dtype), bool result */
+    MT_PROMOTE_REAL,         /* result has the real dtype of the common dtype (abs, angle) */
+    MT_PROMOTE_NONE,         /* operands must have one dtype already (lerp); wrapped numbers are converted */
+    MT_PROMOTE_FIRST,        /* the dtype of self; others are converted */
+    MT_PROMOTE_WHERE,        /* operand 0 is a bool condition, the others have their common dtype */
+} mt_promote;
+
+typedef enum mt_family {
+    MT_FAMILY_UNARY,
+    MT_FAMILY_BINARY,
+    MT_FAMILY_COMPARE,
+    MT_FAMILY_TERNARY,
+    MT_FAMILY_SPECIAL,
+    MT_FAMILY_COUNT
+} mt_family;
+
+#define MT_MAX_PARAMS 4
+typedef struct mt_pointwise_spec {
+    uint8_t family, promote;   /* mt_family, mt_promote */
+    uint16_t row;              /* row of the family's loop table */
+    uint8_t n_in, in[4];       /* argument indices of the tensor operands */
+    uint8_t n_params, param[MT_MAX_PARAMS]; /* argument indices of numbers handed to the loop */
+    uint16_t dtypes;           /* bit set of compute dtypes that have a loop, to word the error */
+    float ns_per_element;      /* estimated cost, for the parallel grain */
+} mt_pointwise_spec;
+
+/* A reduction over a 2-D block: n_out outputs, each over n_in inputs. See cpu/README.md. */
+typedef struct mt_reduce_loops {
+    /* state[k] (state_size bytes each) of n_out outputs: */
+    void (*init)(char *state, int64_t n_out, const void *params);
+    /* adds n_in elements to each of n_out states; strides in bytes; `first` is the index along the reduced
+       dimension of the first element (argmax). */
+    void (*step)(char *state, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in, int64_t in_stride,
+                 int64_t first, const void *params);
+    void (*merge)(char *state, const char *other, int64_t n_out, const void *params);
+    /* writes one or two outputs per state; count is the number of reduced elements */
+    void (*finish)(char *const *out, const int64_t *out_stride, const char *state, int64_t n_out, int64_t count,
+                   const void *params);
+    uint8_t state_size;
+} mt_reduce_loops;
+
+typedef struct mt_reduce_spec {
+    uint16_t row;              /* row of the reduce loop table */
+    uint8_t promote;           /* mt_reduce_promote */
+    int8_t dim_arg, keepdim_arg, dtype_arg; /* argument indices, -1 when absent */
+    uint8_t n_params, param[MT_MAX_PARAMS];
+    uint16_t dtypes;
+    bool identity;             /* an empty reduction is allowed */
+    bool index_out;            /* the (last) output is int64 (argmax, max.dim) */
+} mt_reduce_spec;
+
+typedef enum mt_reduce_promote {
+    MT_REDUCE_SAME,       /* input dtype */
+    MT_REDUCE_SUM,        /* integers and bool to int64 */
+    MT_REDUCE_FLOAT,      /* only floating and complex inputs; RuntimeError otherwise (mean, var) */
+    MT_REDUCE_BOOL,       /* bool, uint8 for uint8 input (any, all) */
+    MT_REDUCE_INDEX,      /* int64 (argmax, count_nonzero) */
+    MT_REDUCE_REAL        /* real dtype of a complex input (norm, var) */
+} mt_reduce_promote;
+
+struct mt_node;
+typedef enum mt_saved_kind {
+    MT_SAVE_ARG,        /* the argument as it is (tensor, number, list, ...) */
+    MT_SAVE_RESULT,     /* output k */
+    MT_SAVE_SIZES,      /* sizes of tensor argument k */
+    MT_SAVE_LIST_SIZES, /* sizes of each tensor of list argument k, one after the other, with ndims */
+    MT_SAVE_DTYPE,      /* dtype of tensor argument k */
+    MT_SAVE_DEVICE,
+    MT_SAVE_STRIDES,
+} mt_saved_kind;
+
+typedef struct mt_saved_spec {
+    uint8_t kind, index;
+    const char *name;  /* attribute name without "_saved_" */
+} mt_saved_spec;
+
+/* grads: one per output of the op, NULL when undefined (never all). out: one slot per edge of the node, NULL on
+   entry, filled where mt_node_needs(node, edge). */
+typedef int mt_backward_fn(struct mt_node *node, struct mt_tensor *const *grads, struct mt_tensor **out);
+
+typedef struct mt_grad {
+    const char *node_name;        /* "AddBackward0" */
+    uint8_t n_saved, n_inputs;
+    const mt_saved_spec *saved;
+    const uint8_t *input;         /* argument indices that get a gradient, in argument order */
+    mt_backward_fn *backward;     /* NULL: "not implemented" node that raises */
+} mt_grad;
+
+typedef struct mt_op {
+    const char *name, *overload;  /* "sum", "dim_IntList" */
+    const char *schema;           /* as in the catalog */
+    const char *where;            /* "reduce.yaml:12" */
+    const char *doc;
+    const mt_arg_spec *args;
+    uint16_t id;
+    uint8_t n_args, n_positional, n_outs;
+    uint32_t flags;
+    const char *const *out_names; /* field names of a struct sequence, or NULL */
+    const char *struct_name;      /* "max" for torch.return_types.max, or NULL */
+    mt_call_fn *meta;             /* shapes, dtypes, allocation or check of outputs; NULL for composites */
+    mt_call_fn *kernel[MT_KEY_COUNT];
+    const mt_pointwise_spec *pointwise;
+    const mt_reduce_spec *reduce;
+    const mt_grad *grad;          /* NULL: not differentiable */
+    const char *inplace_name;     /* "add_" or NULL */
+} mt_op;
+
+extern const mt_op mt_op_table[];
+extern const int mt_op_count;
+
+/* --- call frame --- */
+
+typedef enum mt_variant { MT_VARIANT_FUNCTION, MT_VARIANT_INPLACE, MT_VARIANT_OUT } mt_variant;
+
+struct mt_call {
+    const mt_op *op;
+    uint8_t variant;      /* mt_variant */
+    uint8_t n_args;
+    bool has_result;      /* a MT_OPF_VALUE_OUT op has set result */
+    uint32_t keys;        /* effective keys of the running dispatch level */
+    int n_outs;
+    /* FUNCTION: NULL on entry, new references afterwards. INPLACE: out[0] is a reference to argument 0.
+       OUT: references to the tensors given. */
+    mt_tensor **out;      /* out_inline, or a heap block for lists */
+    mt_tensor *out_inline[MT_MAX_OUTS];
+    mt_tensor *user_out[MT_MAX_OUTS]; /* set by mt_out_prepare when the kernel works on a temporary */
+    mt_value result;
+    mt_value arg[MT_MAX_ARGS];
+};
+
+/* Prepares an empty frame; arguments are set by the caller. */
+static inline void mt_call_init(mt_call *call, const mt_op *op, mt_variant variant)
+{
+    call->op = op;
+    call->variant = (uint8_t)variant;
+    call->n_args = op->n_args;
+    call->has_result = false;
+    call->keys = 0;
+    call->n_outs = op->n_outs;
+    call->out = call->out_inline;
+    for (int i = 0; i < op->n_outs; i++) {
+        call->out_inline[i] = NULL;
+        call->user_out[i] = NULL;
+    }
+}
+/* Drops whatever outputs the frame still owns. */
+void mt_call_clear(mt_call *call);
+/* Makes room for n outputs of a list op. */
+int mt_call_set_list(mt_call *call, int n);
+
+/* --- outputs, used by meta rules --- */
+
+/* Output k gets this dtype and shape. FUNCTION: allocates (strides NULL: contiguous).
+   OUT: checks that dtype can be cast to the given tensor's, resizes it (warning when it was not empty and had
+   another shape). INPLACE: the shape must be that of self (RuntimeError "output with shape [..] doesn't match the
+   broadcast shape [..]"). When the given tensor has another dtype or overlaps an input in a way the kernel cannot bear
+   (`allow_alias` false), call->out[k] becomes a temporary and user_out[k] keeps the destination. */
+int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
+                   mt_device device, bool allow_alias);
+/* Copies temporaries to their destinations. Called by the generated adapter after the kernel. */
+int mt_out_finish(mt_call *call);
+
+/* The composition root: loops of the ISA level chosen at start, [row][dtype]. */
+typedef mt_loop_fn *const mt_loop_row[MT_DTYPE_COUNT];
+extern const mt_loop_row *mt_loop_tables[MT_DEVICE_TYPE_COUNT][MT_FAMILY_COUNT];
+typedef const mt_reduce_loops *const mt_reduce_row[MT_DTYPE_COUNT];
+extern const mt_reduce_row *mt_reduce_tables[MT_DEVICE_TYPE_COUNT];
+
+#endif

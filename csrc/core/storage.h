@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Storage: reference-counted bytes on a device, with a deleter for borrowed memory. Small storages
+   keep their bytes inside the header block. A pinned storage (a kernel runs on it without the interpreter lock,
+   or a buffer is exported) may not be resized, freed or replaced. */
+#ifndef MT_CORE_STORAGE_H
+#define MT_CORE_STORAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/refcount.h"
+#include "core/device.h"
+
+typedef void mt_deleter(void *ctx);
+
+enum {
+    MT_STORAGE_RESIZABLE = 1, /* memory is ours; borrowed memory cannot be resized */
+    MT_STORAGE_INLINE = 2,    /* data lies in the header block */
+    MT_STORAGE_READONLY = 4,  /* a write is allowed but was warned about at creation */
+};
+
+typedef struct mt_storage {
+    mt_refcount refs;
+    uint16_t flags;
+    mt_device device;
+    void *data;   /* NULL for meta and for empty storages */
+    size_t nbytes;
+    uint32_t pins;
+    mt_deleter *deleter; /* NULL: memory from the device's allocator */
+    void *ctx;
+    void *py; /* the Python object, borrowed; cleared by it */
+} mt_storage;
+
+/* Uninitialised memory, or zeros. */
+int mt_storage_new(mt_storage **out, size_t nbytes, mt_device device);
+int mt_storage_new_zeroed(mt_storage **out, size_t nbytes, mt_device device);
+/* Borrowed memory; deleter(ctx) runs exactly once when the storage dies. On failure it is not run. */
+int mt_storage_from_memory(mt_storage **out, void *data, size_t nbytes, mt_device device, mt_deleter *deleter,
+                           void *ctx);
+/* Keeps the first min(old, new) bytes. RuntimeError for borrowed or pinned memory; then unchanged. */
+int mt_storage_resize(mt_storage *s, size_t nbytes);
+void mt_storage_destroy(mt_storage *s);
+
+static inline mt_storage *mt_storage_ref(mt_storage *s)
+{
+    mt_refcount_inc(&s->refs);
+    return s;
+}
+
+static inline void mt_storage_unref(mt_storage *s)
+{
+    if (s && mt_refcount_dec(&s->refs) == 0)
+        mt_storage_destroy(s);
+}
+
+static inline void mt_storage_clear(mt_storage **s)
+{
+    mt_storage *old = *s;
+
+    *s = NULL;
+    mt_storage_unref(old);
+}
+
+static inline void mt_storage_pin(mt_storage *s)
+{
+    s->pins++;
+}
+
+static inline void mt_storage_unpin(mt_storage *s)
+{
+    s->pins--;
+}
+
+/* The only two ways to the bytes: reading never copies, writing is where a copy-on-write storage would
+   become its own. Mutable access happens before a parallel region, never inside one. */
+static inline const void *mt_storage_const_data(const mt_storage *s)
+{
+    return s->data;
+}
+
+static inline void *mt_storage_mutable_data(mt_storage *s)
+{
+    return s->data;
+}
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tensor: geometry over a storage, dtype, device, key set, version counter, autograd slot and
+   Python slot. See the README of this folder for the invariants.
+
+   While C holds more than one reference to a tensor that has a Python wrapper, the tensor owns one
+   Python reference to it, so the wrapper stays the same object; see Note [Wrapper identity] in bindings/README.md. */
+#ifndef MT_CORE_TENSOR_H
+#define MT_CORE_TENSOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/refcount.h"
+#include "core/device.h"
+#include "core/dtype.h"
+#include "core/scalar.h"
+#include "core/storage.h"
+
+#define MT_MAX_DIM 64
+#define MT_INLINE_DIM 5
+
+typedef struct mt_autograd mt_autograd; /* autograd/node.h */
+
+/* Flags kept right by mt_tensor_refresh and its callers. */
+enum {
+    MT_FLAG_CONTIGUOUS = 1,         /* row major; also when numel is 0 or 1 as PyTorch defines it */
+    MT_FLAG_DENSE = 2,              /* non-overlapping and dense: a permutation of a contiguous tensor */
+    MT_FLAG_CHANNELS_LAST = 4,      /* 4-D, contiguous in N H W C order */
+    MT_FLAG_CHANNELS_LAST_3D = 8,
+    MT_FLAG_WRAPPED_NUMBER = 16,    /* 0-d, made of a Python number */
+    MT_FLAG_REQUIRES_GRAD = 32,     /* leaf flag or has a grad_fn; mirrors the AUTOGRAD key */
+    MT_FLAG_VIEW = 64,              /* base is set, or a view that does not track it */
+    MT_FLAG_CONJ = 128,
+    MT_FLAG_NEG = 256,
+    MT_FLAG_INFERENCE = 512,
+    MT_FLAG_MULTI_VIEW = 1024,      /* output of split, unbind, ... */
+    MT_FLAG_NO_GRAD_VIEW = 2048,    /* made in no_grad mode */
+};
+
+typedef struct mt_version {
+    mt_refcount refs;
+    uint32_t value;
+} mt_version;
+
+typedef struct mt_tensor {
+    mt_refcount refs;
+    uint8_t dtype; /* mt_dtype */
+    uint8_t ndim;
+    mt_device device;
+    uint16_t flags;
+    uint16_t keys;         /* bit set over mt_key: one backend, AUTOGRAD when it requires grad */
+    uint32_t own_version;  /* used while `version` is NULL */
+    int64_t numel;
+    int64_t offset;        /* elements from the start of the storage */
+    mt_storage *storage;   /* never NULL; meta tensors have a storage without memory */
+    mt_version *version;   /* shared with views and detached aliases; made when first shared */
+    mt_autograd *autograd; /* NULL for a tensor without gradient needs */
+    struct mt_tensor *base;/* owned; the root of a view, NULL otherwise */
+    void *py;              /* the wrapper, borrowed or owned (see above) */
+    int64_t *size;         /* ndim sizes, then ndim strides (in elements) behind them; */
+    int64_t *stride;       /* inline_dims or one heap block */
+    int64_t inline_dims[2 * MT_INLINE_DIM];
+} mt_tensor;
+
+/* --- lifetime --- */
+
+/* Hooks of the wrapper, installed by bindings: Python reference counting of t->py. */
+typedef struct mt_wrapper_hooks {
+    void (*incref)(void *py);
+    void (*decref)(void *py);
+} mt_wrapper_hooks;
+extern mt_wrapper_hooks mt_wrapper;
+extern void (*mt_autograd_destroy)(mt_autograd *meta); /* installed by autograd */
+
+void mt_tensor_destroy(mt_tensor *t);
+
+static inline mt_tensor *mt_tensor_ref(mt_tensor *t)
+{
+    if (mt_refcount_inc(&t->refs) == 2 && t->py)
+        mt_wrapper.incref(t->py);
+    return t;
+}
+
+static inline void mt_tensor_unref(mt_tensor *t)
+{
+    uint32_t left;
+
+    if (!t)
+        return;
+    left = mt_refcount_dec(&t->refs);
+    if (left == 0)
+        mt_tensor_destroy(t);
+    else if (left == 1 && t->py)
+        mt_wrapper.decref(t->py);
+}
+
+static inline void mt_tensor_clear(mt_tensor **t)
+{
+    mt_tensor *old = *t;
+
+    *t = NULL;
+    mt_tensor_unref(old);
+}
+
+static inline mt_tensor *mt_tensor_move(mt_tensor **t)
+{
+    mt_tensor *old = *t;
+
+    *t = NULL;
+    return old;
+}
+
+/* Contiguous, uninitialised. RuntimeError for negative sizes and for sizes whose product overflows. */
+int mt_tensor_new(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, mt_device device);
+int mt_tensor_new_zeroed(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, mt_device device);
+/* Strides given (in elements, not negative): storage just large enough. */
+int mt_tensor_new_strided(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
+                          mt_device device);
+/* Strides follow the memory order of `like` (dense: the same permutation; else contiguous in its stride order). */
+int mt_tensor_new_like(mt_tensor **out, const mt_tensor *like, mt_dtype dtype);
+/* Geometry over an existing storage, not a view of any tensor. Bounds are checked (RuntimeError). */
+int mt_tensor_from_storage(mt_tensor **out, mt_storage *storage, mt_dtype dtype, int ndim, const int64_t *size,
+                           const int64_t *stride, int64_t offset);
+/* A view: shares storage and version; base is the root base of `t`. stride and offset as for as_strided.
+   This is the only maker of views. Autograd is not recorded here. */
+int mt_tensor_new_view(mt_tensor **out, mt_tensor *t, int ndim, const int64_t *size, const int64_t *stride,
+                       int64_t offset);
+/* An alias that is no view: shares storage; with the version counter (detach) or without (.data). */
+int mt_tensor_new_alias(mt_tensor **out, mt_tensor *t, bool share_version);
+/* 0-d CPU tensor that holds a number, flagged as a wrapped number. dtype: mt_scalar_dtype(s). */
+int mt_tensor_from_scalar(mt_tensor **out, mt_scalar s);
+/* The same with a dtype of your choice and no flag. */
+int mt_tensor_full_0d(mt_tensor **out, mt_scalar s, mt_dtype dtype, mt_device device);
+
+/* --- accessors --- */
+
+static inline char *mt_tensor_mutable_data(mt_tensor *t)
+{
+    return (char *)mt_storage_mutable_data(t->storage) + t->offset * (int64_t)mt_dtype_size((mt_dtype)t->dtype);
+}
+
+static inline const char *mt_tensor_const_data(const mt_tensor *t)
+{
+    return (const char *)mt_storage_const_data(t->storage) + t->offset * (int64_t)mt_dtype_size((mt_dtype)t->dtype);
+}
+
+static inline bool mt_tensor_is_contiguous(const mt_tensor *t)
+{
+    return (t->flags & MT_FLAG_CONTIGUOUS) != 0;
+}
+
+static inline bool mt_tensor_requires_grad(const mt_tensor *t)
+{
+    return (t->flags & MT_FLAG_REQUIRES_GRAD) != 0;
+}
+
+static inline bool mt_tensor_is_wrapped_number(const mt_tensor *t)
+{
+    return (t->flags & MT_FLAG_WRAPPED_NUMBER) != 0;
+}
+
+static inline uint32_t mt_tensor_version(const mt_tensor *t)
+{
+    return t->version ? t->version->value : t->own_version;
+}
+
+static inline void mt_tensor_bump_version(mt_tensor *t)
+{
+    if (t->version)
+        t->version->value++;
+    else
+        t->own_version++;
+}
+
+static inline size_t mt_tensor_itemsize(const mt_tensor *t)
+{
+    return mt_dtype_size((mt_dtype)t->dtype);
+}
+
+/* The value of a one-element tensor of any device; RuntimeError otherwise. */
+int mt_tensor_item(mt_scalar *out, const mt_tensor *t);
+
+/* --- changing a tensor in place (geometry) --- */
+
+/* Sizes, strides and offset; recomputes numel and flags. Bounds are the caller's affair. */
+int mt_tensor_set_geometry(mt_tensor *t, int ndim, const int64_t *size, const int64_t *stride, int64_t offset);
+/* resize_: contiguous strides; grows the storage when needed. On failure nothing has changed. */
+int mt_tensor_resize(mt_tensor *t, int ndim, const int64_t *size);
+/* set_: other storage. Takes a new reference. */
+int mt_tensor_set_storage(mt_tensor *t, mt_storage *storage);
+/* Recomputes numel and the layout flags from size and stride. */
+void mt_tensor_refresh(mt_tensor *t);
+/* Sets or clears the requires-grad flag together with the AUTOGRAD key. */
+void mt_tensor_mark_requires_grad(mt_tensor *t, bool on);
+
+#endif
