@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* _TensorBase and its metaclass _TensorMeta: object lifetime, the free list of the exact Tensor class,
+   identity of wrappers. Slots live in number.c, indexing.c and getset.c; methods are generated.
+
+   See Note [Wrapper identity] in bindings/README.md: the wrapper owns one C reference; while C holds another one, the
+   tensor owns one Python reference to the wrapper. */
+#include <structmember.h>
+
+#include "bindings/bind.h"
+#include "bindings/bindings_internal.h"
+
+PyTypeObject *mt_tensor_type = NULL;
+PyTypeObject *mt_parameter_type = NULL;
+
+#define FREE_LIST_MAX 512
+static PyObject *free_list[FREE_LIST_MAX];
+static int free_count = 0;
+
+/* --- lifetime --- */
+
+static void release_members(mt_py_tensor *self)
+{
+    mt_tensor *t = self->t;
+
+    if (self->weaklist)
+        PyObject_ClearWeakRefs((PyObject *)self);
+    Py_CLEAR(self->dict);
+    self->t = NULL;
+    if (t) {
+        t->py = NULL;
+        mt_tensor_unref(t);
+    }
+}
+
+/* Also the deallocator of the exact Tensor class and so of its Python subclasses, whose own deallocator
+   (subtype_dealloc) ends here and leaves the type's reference to us, because Tensor is a heap type. */
+static void tensor_dealloc(PyObject *o)
+{
+    PyTypeObject *type = Py_TYPE(o);
+
+    if (PyObject_GC_IsTracked(o))
+        PyObject_GC_UnTrack(o);
+    release_members((mt_py_tensor *)o);
+    if (type == mt_tensor_type && free_count < FREE_LIST_MAX) {
+        free_list[free_count++] = o; /* keeps its reference to the type */
+        return;
+    }
+    type->tp_free(o);
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+        Py_DECREF(type);
+}
+
+static int tensor_traverse(PyObject *o, visitproc visit, void *arg)
+{
+    mt_py_tensor *self = (mt_py_tensor *)o;
+
+    Py_VISIT(self->dict);
+    if (Py_TYPE(o) == mt_tensor_type)
+        Py_VISIT(Py_TYPE(o));
+    if (self->t && mt_refcount_get(&self->t->refs) == 1 && mt_py_autograd_traverse)
+        return mt_py_autograd_traverse(self->t, visit, arg);
+    return 0;
+}
+
+static int tensor_clear(PyObject *o)
+{
+    mt_py_tensor *self = (mt_py_tensor *)o;
+
+    Py_CLEAR(self->dict);
+    if (self->t && mt_refcount_get(&self->t->refs) == 1 && mt_py_autograd_clear)
+        mt_py_autograd_clear(self->t);
+    return 0;
+}
+
+static PyObject *new_exact(mt_tensor *t)
+{
+    mt_py_tensor *self;
+
+    if (MT_LIKELY(free_count > 0)) {
+        self = (mt_py_tensor *)free_list[--free_count];
+        _Py_NewReference((PyObject *)self);
+    } else {
+        self = PyObject_GC_New(mt_py_tensor, mt_tensor_type);
+        if (!self) {
+            mt_tensor_unref(t);
+            return NULL;
+        }
+        self->dict = NULL;
+        self->weaklist = NULL;
+    }
+    self->t = t;
+    t->py = self;
+    return (PyObject *)self;
+}
+
+PyObject *mt_py_wrap_as(mt_tensor *t, PyTypeObject *type)
+{
+    mt_py_tensor *self;
+
+    if (type == mt_tensor_type)
+        return new_exact(t);
+    self = (mt_py_tensor *)type->tp_alloc(type, 0);
+    if (!self) {
+        mt_tensor_unref(t);
+        return NULL;
+    }
+    self->t = t;
+    t->py = self;
+    /* The count was above one before there was a wrapper: then the tensor must own its new wrapper. */
+    if (mt_refcount_get(&t->refs) > 1)
+        Py_INCREF(self);
+    return (PyObject *)self;
+}
+
+PyObject *mt_py_wrap(mt_tensor *t)
+{
+    PyObject *self;
+
+    if (!t)
+        Py_RETURN_NONE;
+    if (t->py) {
+        self = Py_NewRef((PyObject *)t->py);
+        mt_tensor_unref(t);
+        return self;
+    }
+    self = new_exact(t);
+    if (self && mt_refcount_get(&t->refs) > 1)
+        Py_INCREF(self);
+    return self;
+}
+
+static void wrapper_incref(void *py)
+{
+    Py_INCREF((PyObject *)py);
+}
+
+static void wrapper_decref(void *py)
+{
+    Py_DECREF((PyObject *)py);
+}
+
+/* --- attributes: an instance is tracked by the collector once it has a dictionary --- */
+
+static int tensor_setattro(PyObject *o, PyObject *name, PyObject *value)
+{
+    int rc = PyObject_GenericSetAttr(o, name, value);
+
+    if (((mt_py_tensor *)o)->dict && !PyObject_GC_IsTracked(o))
+        PyObject_GC_Track(o);
+    return rc;
+}
+
+void mt_py_track(PyObject *o)
+{
+    if (!PyObject_GC_IsTracked(o))
+        PyObject_GC_Track(o);
+}
+
+static PyObject *get_dict(PyObject *o, void *closure)
+{
+    PyObject *dict = PyObject_GenericGetDict(o, closure);
+
+    if (dict)
+        mt_py_track(o);
+    return dict;
+}
+
+static int set_dict(PyObject *o, PyObject *value, void *closure)
+{
+    int rc = PyObject_GenericSetDict(o, value, closure);
+
+    if (rc == 0)
+        mt_py_track(o);
+    return rc;
+}
+
+static Py_hash_t tensor_hash(PyObject *o)
+{
+    return _Py_HashPointer(o);
+}
+
+static PyObject *base_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    if (type == &mt_TensorBase_Type) {
+        PyErr_SetString(PyExc_TypeError, "Cannot create a new instance of torch._C.TensorBase directly; use torch.Tensor");
+        return NULL;
+    }
+    return mt_py_legacy_new(type, args, kwargs);
+}
+
+static int base_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    (void)self, (void)args, (void)kwargs;
+    return 0;
+}
+
+static PyGetSetDef dict_getset[] = {
+    {"__dict__", get_dict, set_dict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyTypeObject mt_TensorMeta_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._TensorMeta",
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_doc = "Metaclass of tensors.",
+};
+
+PyTypeObject mt_TensorBase_Type = {
+    PyVarObject_HEAD_INIT(&mt_TensorMeta_Type, 0).tp_name = "minitorch._C.TensorBase",
+    .tp_basicsize = sizeof(mt_py_tensor),
+    .tp_dealloc = tensor_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_traverse = tensor_traverse,
+    .tp_clear = tensor_clear,
+    .tp_hash = tensor_hash,
+    .tp_setattro = tensor_setattro,
+    .tp_dictoffset = offsetof(mt_py_tensor, dict),
+    .tp_weaklistoffset = offsetof(mt_py_tensor, weaklist),
+    .tp_new = base_new,
+    .tp_init = base_init,
+    .tp_doc = "Base of torch.Tensor, implemented in C.",
+};
+
+/* --- registration of the Python class --- */
+
+static PyObject *register_tensor_class(PyObject *module, PyObject *cls)
+{
+    PyTypeObject *type = (PyTypeObject *)cls;
+
+    (void)module;
+    if (!PyType_Check(cls) || type->tp_base != &mt_TensorBase_Type || type->tp_basicsize != sizeof(mt_py_tensor)) {
+        PyErr_SetString(PyExc_TypeError, "_register_tensor_class(): argument must be the class Tensor(_TensorBase)");
+        return NULL;
+    }
+    if (mt_tensor_type) {
+        PyErr_SetString(PyExc_RuntimeError, "_register_tensor_class(): already registered");
+        return NULL;
+    }
+    Py_INCREF(cls);
+    mt_tensor_type = type;
+    type->tp_dealloc = tensor_dealloc;
+    Py_RETURN_NONE;
+}
+
+static PyObject *register_parameter_class(PyObject *module, PyObject *cls)
+{
+    (void)module;
+    if (!PyType_Check(cls)) {
+        PyErr_SetString(PyExc_TypeError, "_register_parameter_class(): argument must be a class");
+        return NULL;
+    }
+    Py_XSETREF(mt_parameter_type, (PyTypeObject *)Py_NewRef(cls));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"_register_tensor_class", register_tensor_class, METH_O, NULL},
+    {"_register_parameter_class", register_parameter_class, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+/* Methods: the generated table, then the hand-written ones, which win. */
+static int add_methods(PyTypeObject *type, PyMethodDef *defs)
+{
+    for (PyMethodDef *def = defs; def->ml_name; def++) {
+        PyObject *method = PyDescr_NewMethod(type, def);
+        int rc = method ? PyDict_SetItemString(type->tp_dict, def->ml_name, method) : -1;
+
+        Py_XDECREF(method);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_getset(PyTypeObject *type, PyGetSetDef *defs)
+{
+    for (PyGetSetDef *def = defs; def->name; def++) {
+        PyObject *descr = PyDescr_NewGetSet(type, def);
+        int rc = descr ? PyDict_SetItemString(type->tp_dict, def->name, descr) : -1;
+
+        Py_XDECREF(descr);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int mt_py_tensor_type_init(PyObject *module)
+{
+    PyTypeObject *type = &mt_TensorBase_Type;
+
+    mt_TensorMeta_Type.tp_base = &PyType_Type;
+    if (PyType_Ready(&mt_TensorMeta_Type) < 0)
+        return -1;
+    mt_wrapper.incref = wrapper_incref;
+    mt_wrapper.decref = wrapper_decref;
+    type->tp_as_number = &mt_py_tensor_number;
+    type->tp_as_mapping = &mt_py_tensor_mapping;
+    type->tp_as_sequence = &mt_py_tensor_sequence;
+    type->tp_as_buffer = mt_py_tensor_buffer();
+    type->tp_richcompare = mt_py_tensor_richcompare;
+    type->tp_getset = dict_getset;
+    if (PyType_Ready(type) < 0)
+        return -1;
+    if (add_methods(type, mt_py_methods) < 0 || add_methods(type, mt_py_tensor_extra_methods) < 0 ||
+        add_getset(type, mt_py_tensor_getset) < 0)
+        return -1;
+    PyType_Modified(type);
+    if (PyModule_AddObjectRef(module, "_TensorMeta", (PyObject *)&mt_TensorMeta_Type) < 0 ||
+        PyModule_AddObjectRef(module, "_TensorBase", (PyObject *)type) < 0 ||
+        PyModule_AddObjectRef(module, "TensorBase", (PyObject *)type) < 0)
+        return -1;
+    return PyModule_AddFunctions(module, functions);
+}
