@@ -64,7 +64,15 @@ static inline bool mt_node_needs(const mt_node *n, int edge)
 /* The saved tensor, a new reference, after the version check; NULL value for an absent optional tensor. Error when
    the buffers were freed ("Trying to backward through the graph a second time ..."). */
 int mt_saved_tensor(mt_tensor **out, mt_node *n, int k);
-/* Error when freed. Then values are read straight from n->saved[k].value. */
+/* Error when freed. Plain values (numbers, sizes, dtypes, strings) outlive the release of the node and are read
+   straight from n->saved[k].value without it. */
 int mt_saved_check(mt_node *n);
+/* A saved list of tensors, borrowed, after the version check; elements may be NULL. */
+int mt_saved_tensors(mt_tensors *out, mt_node *n, int k);
+/* Zeros that look like output k of the forward op, for a gradient that did not arrive. */
+int mt_node_zeros(mt_tensor **out, mt_node *n, int k);
+
+/* The AUTOGRAD slot of every op that has a gradient, an in-place, out= or view form. */
+int mt_autograd_kernel(mt_call *call);
 
 #endif

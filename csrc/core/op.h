@@ -145,6 +145,9 @@ enum {
     MT_OPF_MUTATES_SELF = 256,/* an op that only exists in place (uniform_, copy_): writes argument 0 */
     MT_OPF_SCALARS_OK = 512,  /* two Python numbers give a 0-d tensor (add, sub, mul, div, ...) */
     MT_OPF_NO_IMPL = 1024,    /* catalog entry without an implementation */
+    MT_OPF_DEPRECATED = 2048, /* another signature of a record: spec->index says where an argument goes */
+    MT_OPF_CHECKED = 4096,    /* has a check of its own (dtypes, zero divisors) in front of the kernel; it asks nothing
+                                 of floating point operands without numbers */
 };
 
 /* Pointwise: how operands, promotion and loop are chosen. */
@@ -157,6 +160,9 @@ typedef enum mt_promote {
     MT_PROMOTE_NONE,         /* operands must have one dtype already (lerp); wrapped numbers are converted */
     MT_PROMOTE_FIRST,        /* the dtype of self; others are converted */
     MT_PROMOTE_WHERE,        /* operand 0 is a bool condition, the others have their common dtype */
+    MT_PROMOTE_MASKED,       /* operand 0 is a bool condition, the result has the dtype of argument 0 (self), others are
+                                converted; a number that does not fit is an error */
+    MT_PROMOTE_COMPLEX,      /* operands have one dtype, the result is its complex dtype (complex, polar) */
 } mt_promote;
 
 typedef enum mt_family {
@@ -169,6 +175,17 @@ typedef enum mt_family {
 } mt_family;
 
 #define MT_MAX_PARAMS 4
+/* What a loop gets for an optional number that is None. */
+typedef enum mt_absent {
+    MT_ABSENT_ZERO,
+    MT_ABSENT_LOWEST,  /* least finite value of the storage dtype */
+    MT_ABSENT_HIGHEST, /* greatest finite value */
+    MT_ABSENT_NEG_INF, /* minus infinity; least value of an integer dtype */
+    MT_ABSENT_INF,
+    MT_ABSENT_MINUS_ONE
+} mt_absent;
+
+/* An operand is a tensor argument, or a number (kind SCALAR), which takes part as a wrapped number. */
 typedef struct mt_pointwise_spec {
     uint8_t family, promote;   /* mt_family, mt_promote */
     uint16_t row;              /* row of the family's loop table */
@@ -176,6 +193,8 @@ typedef struct mt_pointwise_spec {
     uint8_t n_params, param[MT_MAX_PARAMS]; /* argument indices of numbers handed to the loop */
     uint16_t dtypes;           /* bit set of compute dtypes that have a loop, to word the error */
     float ns_per_element;      /* estimated cost, for the parallel grain */
+    bool params_promote;       /* the numbers take part in promotion (clamp) */
+    uint8_t absent[MT_MAX_PARAMS]; /* mt_absent of optional numbers */
 } mt_pointwise_spec;
 
 /* A reduction over a 2-D block: n_out outputs, each over n_in inputs. See cpu/README.md. */
@@ -226,6 +245,7 @@ typedef enum mt_saved_kind {
 typedef struct mt_saved_spec {
     uint8_t kind, index;
     const char *name;  /* attribute name without "_saved_" */
+    uint16_t needed_by; /* bit k: the gradient of mt_grad.input[k] uses it; saved only when one of them is needed */
 } mt_saved_spec;
 
 /* grads: one per output of the op, NULL when undefined (never all). out: one slot per edge of the node, NULL on
@@ -261,6 +281,9 @@ typedef struct mt_op {
 
 extern const mt_op mt_op_table[];
 extern const int mt_op_count;
+/* Kernels of the CUDA extension by op id, filled when it is loaded. The records hold in kernel[CUDA] a function that
+   looks here, and raises as mt_no_impl_kernel does for NULL; so the records stay constant. */
+extern mt_call_fn *mt_cuda_kernels[];
 
 /* --- call frame --- */
 
@@ -313,6 +336,13 @@ int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t
                    mt_device device, bool allow_alias);
 /* Copies temporaries to their destinations. Called by the generated adapter after the kernel. */
 int mt_out_finish(mt_call *call);
+/* Output k of a composite becomes `value` (borrowed). FUNCTION: a new reference. INPLACE and OUT: checks and resizes as
+   mt_out_prepare does, then copies with mt_copy_inplace through the dispatcher, so that the copy records. */
+int mt_out_assign(mt_call *call, int k, mt_tensor *value);
+/* In-place form of a view op: out[0] takes the geometry of `view`, a view of it. */
+int mt_out_assign_view(mt_call *call, mt_tensor *view);
+/* A new reference: t itself when it is contiguous, else a contiguous copy; NULL for NULL. Nothing is recorded. */
+int mt_arg_contiguous(mt_tensor **out, mt_tensor *t);
 
 /* The composition root: loops of the ISA level chosen at start, [row][dtype]. */
 typedef mt_loop_fn *const mt_loop_row[MT_DTYPE_COUNT];
