@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The graph: nodes, edges, saved values, per-tensor metadata. Nodes are C objects; a Python object is
-   made only when one is asked for. */
+   made only when one is asked for. What formulas and node kinds need is here; what bindings call is in
+   autograd/autograd.h. */
 #ifndef MT_AUTOGRAD_NODE_H
 #define MT_AUTOGRAD_NODE_H
 
 #include "core/dispatch.h"
 
 typedef struct mt_node mt_node;
+typedef struct mt_hook mt_hook; /* autograd/autograd.h */
 
 typedef struct mt_edge {
     mt_node *node;   /* owned; NULL: this input needs no gradient */
@@ -14,49 +16,75 @@ typedef struct mt_edge {
 } mt_edge;
 
 /* A saved value. Tensors keep the version they had; an output of the node itself is kept as a detached alias so
-   that the graph has no cycle. */
+   that the graph has no cycle. Plain values outlive the release of the node. */
 typedef struct mt_saved {
-    mt_value value;        /* lists are copied into owned memory */
-    uint32_t version;
-    uint32_t output_nr;
-    bool is_output, is_leaf;
-    void *pack;            /* Python hooks, installed by bindings */
+    mt_value value;        /* lists are copied into owned memory; kind MT_ARG_NONE: absent */
+    uint32_t version;      /* of a tensor; those of a list stand behind its elements */
+    uint32_t output_nr;    /* of an output of this node */
+    bool is_output;
+    bool is_leaf;          /* the tensor was a leaf when it was saved */
+    bool in_place_view;    /* an output that was written through a view: its history leads through n->outer */
+    bool released;         /* held a tensor that is gone now */
+    bool packed;           /* pack holds it, value.v.tensor is NULL */
+    void *pack;            /* what the pack hook gave, owned through mt_saved_hooks */
 } mt_saved;
 
 typedef struct mt_input_meta { /* of each forward output: what gradients must look like */
-    int64_t *size;
-    uint8_t ndim, dtype;
+    int64_t *size;             /* in the node's own block */
+    uint8_t ndim, dtype;       /* dtype MT_DTYPE_NONE: this output takes no gradient */
     mt_device device;
 } mt_input_meta;
 
+/* grads: one per forward output, NULL when undefined; out: one slot per edge, NULL on entry. */
 typedef struct mt_node_ops {
     const char *(*name)(const mt_node *n);
     int (*run)(mt_node *n, mt_tensor *const *grads, mt_tensor **out);
-    void (*release)(mt_node *n);  /* drops saved values; idempotent */
-    void (*destroy)(mt_node *n);  /* before the node's memory goes */
+    void (*release)(mt_node *n);  /* drops saved tensors; idempotent; may be NULL */
+    void (*destroy)(mt_node *n);  /* before the node's memory goes; may be NULL */
 } mt_node_ops;
+
+enum {
+    MT_NODE_ACCUMULATE = 1,   /* n->data is the variable */
+    MT_NODE_COPY_SLICES = 2,
+    MT_NODE_CUSTOM = 4,       /* a Python function: runs with undefined gradients too, results are checked strictly */
+    MT_NODE_OWN_SAVED = 8,    /* n->saved has a block of its own */
+    MT_NODE_OWN_INPUT = 16,   /* so has n->input */
+};
+
+/* What one engine run keeps of a node. */
+typedef struct mt_node_run {
+    uint64_t task;             /* id of the run that claims the node; stale when that run is over */
+    uint32_t dependencies;     /* gradients still to come */
+    uint32_t mark;             /* private to the engine */
+    union {
+        mt_tensor *one;        /* nodes with one input */
+        mt_tensor **many;      /* NULL until the first gradient arrives */
+    } grad;
+    mt_node *next;             /* list of claimed nodes; list of nodes about to be destroyed */
+} mt_node_run;
 
 struct mt_node {
     mt_refcount refs;
-    uint16_t n_edges, n_inputs;  /* n_inputs: number of forward outputs */
-    uint16_t n_saved;
-    uint16_t flags;
-    uint64_t sequence;
+    uint16_t flags;              /* MT_NODE_... */
+    uint8_t size_class;
+    uint32_t n_edges, n_inputs;  /* n_inputs: number of forward outputs */
+    uint32_t n_saved;
+    uint64_t sequence;           /* creation order; UINT64_MAX for AccumulateGrad */
     const mt_node_ops *ops;
     const mt_op *op;             /* NULL for AccumulateGrad, CopySlices, custom functions */
     mt_edge *edge;
     mt_saved *saved;
     mt_input_meta *input;
-    void *hooks;                 /* NULL or the hook lists */
-    void *py;                    /* the Python object, borrowed */
-    uint64_t task;               /* id of the engine run that claims the node */
-    uint32_t dependencies;
-    void *next;                  /* engine and destruction lists */
-    void *buffer;                /* gradients arrived so far in the claiming run */
-    void *anomaly;
+    mt_hook *hooks;              /* NULL or the list of hooks, in order of registration */
+    void *py;                    /* the Python object, borrowed; see mt_node_py_hooks */
+    void *data;                  /* belongs to the kind of node */
+    mt_node *outer;              /* the CopySlices node around this one, borrowed */
+    void *anomaly;               /* owned through mt_anomaly_hooks */
+    mt_node_run run;
 };
 
-/* For generated gradient code. */
+/* --- for gradient code --- */
+
 static inline bool mt_node_needs(const mt_node *n, int edge)
 {
     return n->edge[edge].node != NULL;
@@ -74,5 +102,74 @@ int mt_node_zeros(mt_tensor **out, mt_node *n, int k);
 
 /* The AUTOGRAD slot of every op that has a gradient, an in-place, out= or view form. */
 int mt_autograd_kernel(mt_call *call);
+
+/* --- life of a node --- */
+
+/* Edges, saved values and input metadata are empty (metadata takes no gradient). n_dims is the room for the sizes of
+   all inputs together. The sequence number is the next of the process. */
+int mt_node_new(mt_node **out, const mt_node_ops *ops, uint32_t n_edges, uint32_t n_saved, uint32_t n_inputs,
+                uint32_t n_dims);
+void mt_node_destroy(mt_node *n);
+
+static inline mt_node *mt_node_ref(mt_node *n)
+{
+    mt_refcount_inc(&n->refs);
+    return n;
+}
+
+/* Destruction does not recurse: what dies inside a destruction waits in a list of this thread. */
+static inline void mt_node_unref(mt_node *n)
+{
+    if (n && mt_refcount_dec(&n->refs) == 0)
+        mt_node_destroy(n);
+}
+
+static inline void mt_node_clear(mt_node **n)
+{
+    mt_node *old = *n;
+
+    *n = NULL;
+    mt_node_unref(old);
+}
+
+/* "AddBackward0", "torch::autograd::AccumulateGrad" */
+static inline const char *mt_node_name(const mt_node *n)
+{
+    return n->ops->name(n);
+}
+
+/* Metadata of input k from the tensor that the forward op gave; the sizes must fit behind those already set. */
+void mt_node_set_input(mt_node *n, uint32_t k, const mt_tensor *t);
+/* For nodes whose outputs become known later: replaces all metadata. Elements may be NULL. */
+int mt_node_replace_inputs(mt_node *n, mt_tensor *const *tensors, uint32_t count);
+/* For nodes whose saved values become known later: n empty values, in a block of their own. */
+int mt_node_replace_saved(mt_node *n, uint32_t count);
+
+/* --- saved values --- */
+
+/* Saves into an empty slot. `is_output`: output number output_nr of n itself. RuntimeError for inference tensors. */
+int mt_saved_set_tensor(mt_node *n, uint32_t k, mt_tensor *t, bool is_output, uint32_t output_nr);
+int mt_saved_set_tensors(mt_node *n, uint32_t k, mt_tensors list);
+/* Plain values; number lists are copied. Strings are expected to be static. */
+int mt_saved_set_value(mt_node *n, uint32_t k, const mt_value *value);
+/* Like mt_saved_tensor, but an output comes back with its history in any grad mode. */
+int mt_saved_unpack(mt_tensor **out, mt_node *n, int k);
+/* Drops the tensors of all saved values and marks them released. */
+void mt_node_release_saved(mt_node *n);
+
+/* --- per-tensor metadata --- */
+
+struct mt_autograd {
+    mt_tensor *grad;
+    mt_node *grad_fn;       /* owned; NULL for leaves. Read it through mt_autograd_grad_fn */
+    mt_node *accumulator;   /* borrowed; cleared by the node when it dies */
+    mt_hook *hooks;         /* tensor hooks of a leaf, post-accumulate hooks */
+    uint32_t output_nr;
+    uint8_t requires_grad;  /* the flag of a leaf */
+    uint8_t retains_grad;
+    uint8_t grad_dtype;     /* dtype that .grad must have; MT_DTYPE_COUNT: that of the tensor; NONE: any */
+    uint8_t spare;
+    mt_autograd *next;      /* list of metadata about to be destroyed */
+};
 
 #endif

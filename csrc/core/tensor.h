@@ -36,6 +36,10 @@ enum {
     MT_FLAG_INFERENCE = 512,
     MT_FLAG_MULTI_VIEW = 1024,      /* output of split, unbind, ... */
     MT_FLAG_NO_GRAD_VIEW = 2048,    /* made in no_grad mode */
+    MT_FLAG_INFERENCE_VIEW = 4096,  /* view of a normal tensor, made in inference mode */
+    MT_FLAG_CUSTOM_VIEW = 8192,     /* made inside a custom Function */
+    /* why a view may not be changed in place while gradients are recorded; views of such views inherit it */
+    MT_FLAG_GUARDED_VIEW = MT_FLAG_MULTI_VIEW | MT_FLAG_NO_GRAD_VIEW | MT_FLAG_INFERENCE_VIEW | MT_FLAG_CUSTOM_VIEW,
 };
 
 typedef struct mt_version {
@@ -50,7 +54,7 @@ typedef struct mt_tensor {
     mt_device device;
     uint16_t flags;
     uint16_t keys;         /* bit set over mt_key: one backend, AUTOGRAD when it requires grad */
-    uint32_t own_version;  /* used while `version` is NULL */
+    uint32_t own_version;  /* used while `version` is NULL; of a view: the version at which its history was right */
     int64_t numel;
     int64_t offset;        /* elements from the start of the storage */
     mt_storage *storage;   /* never NULL; meta tensors have a storage without memory */
@@ -150,9 +154,10 @@ static inline bool mt_tensor_is_contiguous(const mt_tensor *t)
     return (t->flags & MT_FLAG_CONTIGUOUS) != 0;
 }
 
+/* A view requires grad when its base does, even when the base began to after the view was made. */
 static inline bool mt_tensor_requires_grad(const mt_tensor *t)
 {
-    return (t->flags & MT_FLAG_REQUIRES_GRAD) != 0;
+    return (t->flags & MT_FLAG_REQUIRES_GRAD) || (t->base && (t->base->flags & MT_FLAG_REQUIRES_GRAD));
 }
 
 static inline bool mt_tensor_is_wrapped_number(const mt_tensor *t)
