@@ -41,6 +41,9 @@ typedef enum mt_warning_kind { MT_WARN_USER, MT_WARN_DEPRECATION, MT_WARN_FUTURE
 int mt_warn(mt_warning_kind kind, const char *format, ...) MT_PRINTF(2, 3) MT_COLD;
 /* The same, once per process and flag. */
 int mt_warn_once(bool *done, mt_warning_kind kind, const char *message) MT_COLD;
+/* torch.set_warn_always: with it the once-only warnings come every time. */
+void mt_warn_set_always(bool on);
+bool mt_warn_get_always(void);
 typedef int mt_warn_handler(mt_warning_kind kind, const char *message);
 void mt_warn_install(mt_warn_handler *handler);
 
