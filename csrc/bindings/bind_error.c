@@ -255,7 +255,8 @@ PyTypeObject *mt_py_struct_type(const mt_op *op)
 {
     PyStructSequence_Field fields[MT_MAX_OUTS + 1] = {{NULL, NULL}};
     PyStructSequence_Desc desc = {NULL, NULL, fields, op->n_outs};
-    char name[80];
+    size_t room = strlen(op->struct_name) + 32;
+    char *name;
     PyObject *type, *module;
 
     if (!struct_types && !(struct_types = PyDict_New()))
@@ -265,7 +266,10 @@ PyTypeObject *mt_py_struct_type(const mt_op *op)
         return (PyTypeObject *)type;
     for (int i = 0; i < op->n_outs; i++)
         fields[i].name = op->out_names[i];
-    snprintf(name, sizeof(name), "torch.return_types.%s", op->struct_name);
+    name = PyMem_Malloc(room); /* lives as long as the type: 3.10 keeps the pointer */
+    if (!name)
+        return (PyTypeObject *)PyErr_NoMemory();
+    snprintf(name, room, "torch.return_types.%s", op->struct_name);
     desc.name = name;
     type = (PyObject *)PyStructSequence_NewType(&desc);
     if (!type)

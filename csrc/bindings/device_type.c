@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* torch.device: type and index, from a string, a number or both. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bindings/bindings_internal.h"
+
+typedef struct device_object {
+    PyObject_HEAD
+    mt_device device;
+} device_object;
+
+static const char *const type_names[MT_DEVICE_TYPE_COUNT] = {"cpu", "cuda", "meta"};
+static mt_device default_device = {MT_DEVICE_CPU, -1};
+
+mt_device mt_py_default_device(void)
+{
+    return default_device;
+}
+
+PyObject *mt_py_device_new(mt_device d)
+{
+    device_object *self;
+
+    if (mt_device_is_none(d))
+        Py_RETURN_NONE;
+    self = PyObject_New(device_object, &mt_Device_Type);
+    if (self)
+        self->device = d;
+    return (PyObject *)self;
+}
+
+mt_device mt_py_device_of(PyObject *o)
+{
+    return ((device_object *)o)->device;
+}
+
+static int parse(mt_device *out, const char *text)
+{
+    const char *colon = strchr(text, ':');
+    size_t n = colon ? (size_t)(colon - text) : strlen(text);
+
+    for (int i = 0; i < MT_DEVICE_TYPE_COUNT; i++)
+        if (strlen(type_names[i]) == n && strncmp(text, type_names[i], n) == 0) {
+            out->type = (int8_t)i;
+            out->index = -1;
+            if (colon) {
+                char *end;
+                long index = strtol(colon + 1, &end, 10);
+
+                if (colon[1] < '0' || colon[1] > '9' || *end || (colon[1] == '0' && colon[2])) {
+                    PyErr_Format(PyExc_RuntimeError, "Invalid device string: '%s'", text);
+                    return -1;
+                }
+                if (index > 127) {
+                    PyErr_Format(PyExc_RuntimeError,
+                                 "Device index must be between 0 and 127, got %ld", index);
+                    return -1;
+                }
+                out->index = (int8_t)index;
+            }
+            return 1;
+        }
+    PyErr_Format(PyExc_RuntimeError,
+                 "Expected one of cpu, cuda, meta device type at start of device string: %.*s", (int)n, text);
+    return -1;
+}
+
+int mt_py_to_device(mt_device *out, PyObject *o)
+{
+    if (Py_TYPE(o) == &mt_Device_Type) {
+        *out = mt_py_device_of(o);
+        return 1;
+    }
+    if (PyUnicode_Check(o)) {
+        const char *text = PyUnicode_AsUTF8(o);
+
+        return text ? parse(out, text) : -1;
+    }
+    if (PyLong_Check(o) && !PyBool_Check(o)) {
+        long index = PyLong_AsLong(o);
+
+        if (index == -1 && PyErr_Occurred())
+            return -1;
+        if (index < 0 || index > 127) {
+            PyErr_SetString(PyExc_RuntimeError, "Device index must not be negative");
+            return -1;
+        }
+        out->type = MT_DEVICE_CUDA;
+        out->index = (int8_t)index;
+        return 1;
+    }
+    return 0;
+}
+
+static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *with_type[] = {"type", "index", NULL}, *with_device[] = {"device", NULL};
+    PyObject *first = NULL, *index = NULL;
+    mt_device d;
+    int rc;
+
+    (void)type;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", with_type, &first, &index)) {
+        PyErr_Clear();
+        index = NULL;
+        if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O", with_device, &first))
+            return NULL;
+    }
+    rc = mt_py_to_device(&d, first);
+    if (rc < 0)
+        return NULL;
+    if (rc == 0) {
+        PyErr_Format(PyExc_TypeError, "device(): argument 'type' (position 1) must be str, not %s",
+                     Py_TYPE(first)->tp_name);
+        return NULL;
+    }
+    if (index && index != Py_None) {
+        int64_t i;
+
+        if (d.index >= 0) {
+            PyErr_Format(PyExc_RuntimeError, "type (string) must not include an index because index was passed "
+                                             "explicitly: %S", first);
+            return NULL;
+        }
+        rc = mt_py_to_int(&i, index);
+        if (rc < 0)
+            return NULL;
+        if (rc == 0) {
+            PyErr_Format(PyExc_TypeError, "device(): argument 'index' (position 2) must be int, not %s",
+                         Py_TYPE(index)->tp_name);
+            return NULL;
+        }
+        if (i < 0 || i > 127) {
+            PyErr_SetString(PyExc_RuntimeError, "Device index must not be negative");
+            return NULL;
+        }
+        d.index = (int8_t)i;
+    }
+    return mt_py_device_new(d);
+}
+
+static PyObject *device_repr(PyObject *o)
+{
+    mt_device d = mt_py_device_of(o);
+
+    if (d.index >= 0)
+        return PyUnicode_FromFormat("device(type='%s', index=%d)", type_names[d.type], d.index);
+    return PyUnicode_FromFormat("device(type='%s')", type_names[d.type]);
+}
+
+static PyObject *device_str(PyObject *o)
+{
+    char text[24];
+
+    return PyUnicode_FromString(mt_device_format(text, mt_py_device_of(o)));
+}
+
+static Py_hash_t device_hash(PyObject *o)
+{
+    mt_device d = mt_py_device_of(o);
+
+    return d.type * 1000 + d.index + 7;
+}
+
+static PyObject *device_compare(PyObject *a, PyObject *b, int op)
+{
+    bool same;
+
+    if (Py_TYPE(a) != &mt_Device_Type || Py_TYPE(b) != &mt_Device_Type || (op != Py_EQ && op != Py_NE))
+        Py_RETURN_NOTIMPLEMENTED;
+    same = mt_device_equal(mt_py_device_of(a), mt_py_device_of(b));
+    return PyBool_FromLong(same == (op == Py_EQ));
+}
+
+static PyObject *device_type(PyObject *o, void *closure)
+{
+    (void)closure;
+    return PyUnicode_FromString(type_names[mt_py_device_of(o).type]);
+}
+
+static PyObject *device_index(PyObject *o, void *closure)
+{
+    int index = mt_py_device_of(o).index;
+
+    (void)closure;
+    if (index < 0)
+        Py_RETURN_NONE;
+    return PyLong_FromLong(index);
+}
+
+static PyObject *device_reduce(PyObject *o, PyObject *unused)
+{
+    mt_device d = mt_py_device_of(o);
+
+    (void)unused;
+    if (d.index < 0)
+        return Py_BuildValue("O(s)", &mt_Device_Type, type_names[d.type]);
+    return Py_BuildValue("O(si)", &mt_Device_Type, type_names[d.type], (int)d.index);
+}
+
+static PyObject *device_module(PyObject *o, void *closure)
+{
+    (void)o, (void)closure;
+    return PyUnicode_FromString("minitorch");
+}
+
+/* As a context manager a device is the default of factories inside; the mode itself is Python. */
+static PyObject *device_context(PyObject *o, const char *action)
+{
+    PyObject *module = PyImport_ImportModule("minitorch.utils._device"), *result;
+
+    if (!module)
+        return NULL;
+    result = PyObject_CallMethod(module, action, "O", o);
+    Py_DECREF(module);
+    return result;
+}
+
+static PyObject *device_enter(PyObject *o, PyObject *unused)
+{
+    (void)unused;
+    return device_context(o, "_enter_device");
+}
+
+static PyObject *device_exit(PyObject *o, PyObject *args)
+{
+    (void)args;
+    return device_context(o, "_exit_device");
+}
+
+static PyMethodDef device_methods[] = {
+    {"__reduce__", device_reduce, METH_NOARGS, NULL},
+    {"__enter__", device_enter, METH_NOARGS, NULL},
+    {"__exit__", device_exit, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef device_getset[] = {
+    {"type", device_type, NULL, NULL, NULL},
+    {"index", device_index, NULL, NULL, NULL},
+    {"__module__", device_module, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyTypeObject mt_Device_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torch.device",
+    .tp_basicsize = sizeof(device_object),
+    .tp_repr = device_repr,
+    .tp_str = device_str,
+    .tp_hash = device_hash,
+    .tp_richcompare = device_compare,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_methods = device_methods,
+    .tp_getset = device_getset,
+    .tp_new = device_new,
+    .tp_doc = "device(type, index=None): where a tensor's memory is.",
+};
+
+int mt_py_device_init(PyObject *module)
+{
+    if (PyType_Ready(&mt_Device_Type) < 0)
+        return -1;
+    return PyModule_AddObjectRef(module, "device", (PyObject *)&mt_Device_Type);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* torch.Generator. One object per generator; the default one is made once and kept. */
+#include "bindings/bindings_internal.h"
+
+typedef struct generator_object {
+    PyObject_HEAD
+    mt_generator *g;
+} generator_object;
+
+mt_generator *mt_py_generator_of(PyObject *o)
+{
+    return PyObject_TypeCheck(o, &mt_Generator_Type) ? ((generator_object *)o)->g : NULL;
+}
+
+PyObject *mt_py_generator_wrap(mt_generator *g)
+{
+    generator_object *self = (generator_object *)mt_Generator_Type.tp_alloc(&mt_Generator_Type, 0);
+
+    if (!self) {
+        mt_generator_unref(g);
+        return NULL;
+    }
+    self->g = g;
+    g->py = self;
+    return (PyObject *)self;
+}
+
+static PyObject *generator_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"device", NULL};
+    PyObject *where = NULL;
+    mt_device device = MT_CPU;
+    generator_object *self;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", keywords, &where))
+        return NULL;
+    if (where && where != Py_None) {
+        int rc = mt_py_to_device(&device, where);
+
+        if (rc == 0)
+            PyErr_Format(PyExc_TypeError, "Generator(): argument 'device' (position 1) must be torch.device, not %s",
+                         Py_TYPE(where)->tp_name);
+        if (rc != 1)
+            return NULL;
+    }
+    if (device.type == MT_DEVICE_META) {
+        PyErr_SetString(PyExc_RuntimeError, "Generator(): device type meta has no generator");
+        return NULL;
+    }
+    self = (generator_object *)type->tp_alloc(type, 0);
+    if (self && mt_generator_new(&self->g, device) < 0) {
+        Py_DECREF(self);
+        return mt_py_raise();
+    }
+    if (self)
+        self->g->py = self;
+    return (PyObject *)self;
+}
+
+static void generator_dealloc(PyObject *o)
+{
+    generator_object *self = (generator_object *)o;
+
+    if (self->g) {
+        self->g->py = NULL;
+        mt_generator_unref(self->g);
+    }
+    Py_TYPE(o)->tp_free(o);
+}
+
+/* -2^63 <= n < 2^64; negatives are taken modulo 2^64. */
+static int seed_of(uint64_t *out, PyObject *o)
+{
+    int overflow = 0;
+    int64_t value;
+
+    if (!PyLong_Check(o) && PyIndex_Check(o)) {
+        PyObject *index = PyNumber_Index(o);
+        int rc = index ? seed_of(out, index) : -1;
+
+        Py_XDECREF(index);
+        return rc;
+    }
+    if (!PyLong_Check(o)) {
+        PyErr_Format(PyExc_TypeError, "manual_seed expected a long, but got %s", Py_TYPE(o)->tp_name);
+        return -1;
+    }
+    value = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow == 0) {
+        *out = (uint64_t)value;
+        return 0;
+    }
+    if (overflow > 0) {
+        *out = PyLong_AsUnsignedLongLong(o);
+        if (*out != (uint64_t)-1 || !PyErr_Occurred())
+            return 0;
+        PyErr_Clear();
+    }
+    PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
+    return -1;
+}
+
+static PyObject *manual_seed(PyObject *o, PyObject *seed)
+{
+    uint64_t value;
+
+    if (seed_of(&value, seed) < 0)
+        return NULL;
+    mt_generator_seed(((generator_object *)o)->g, value);
+    return Py_NewRef(o);
+}
+
+static PyObject *seed(PyObject *o, PyObject *unused)
+{
+    uint64_t value = mt_generator_random_seed();
+
+    (void)unused;
+    mt_generator_seed(((generator_object *)o)->g, value);
+    return PyLong_FromUnsignedLongLong(value);
+}
+
+static PyObject *initial_seed(PyObject *o, PyObject *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(((generator_object *)o)->g->seed);
+}
+
+static PyObject *get_state(PyObject *o, PyObject *unused)
+{
+    int64_t size = MT_GENERATOR_STATE_BYTES;
+    mt_tensor *t = NULL;
+
+    (void)unused;
+    MT_PY_TRY(mt_tensor_new(&t, MT_DTYPE_u8, 1, &size, MT_CPU));
+    mt_generator_get_state(((generator_object *)o)->g, (uint8_t *)mt_tensor_mutable_data(t));
+    return mt_py_wrap(t);
+}
+
+static PyObject *set_state(PyObject *o, PyObject *state)
+{
+    mt_tensor *t;
+
+    if (!mt_py_is_tensor(state)) {
+        PyErr_Format(PyExc_TypeError, "expected a torch.ByteTensor, but got %s", Py_TYPE(state)->tp_name);
+        return NULL;
+    }
+    t = mt_py_impl(state);
+    if (t->dtype != MT_DTYPE_u8 || !mt_tensor_is_contiguous(t) || t->device.type != MT_DEVICE_CPU) {
+        PyErr_SetString(PyExc_TypeError, "RNG state must be a torch.ByteTensor");
+        return NULL;
+    }
+    MT_PY_TRY(mt_generator_set_state(((generator_object *)o)->g, (const uint8_t *)mt_tensor_const_data(t),
+                                     (size_t)t->numel));
+    return Py_NewRef(o);
+}
+
+static PyObject *clone_state(PyObject *o, PyObject *unused)
+{
+    uint8_t state[MT_GENERATOR_STATE_BYTES];
+    mt_generator *g = NULL;
+
+    (void)unused;
+    MT_PY_TRY(mt_generator_new(&g, ((generator_object *)o)->g->device));
+    mt_generator_get_state(((generator_object *)o)->g, state);
+    if (mt_generator_set_state(g, state, sizeof(state)) < 0) {
+        mt_generator_unref(g);
+        return mt_py_raise();
+    }
+    return mt_py_generator_wrap(g);
+}
+
+static PyObject *get_device(PyObject *o, void *closure)
+{
+    (void)closure;
+    return mt_py_device_new(((generator_object *)o)->g->device);
+}
+
+static PyObject *get_default(PyObject *module, PyObject *unused)
+{
+    mt_generator *g = mt_generator_default();
+
+    (void)module, (void)unused;
+    if (!g)
+        return mt_py_raise();
+    if (!g->py) {
+        mt_refcount_inc(&g->refs);
+        Py_XINCREF(mt_py_generator_wrap(g)); /* the default generator's object is kept for good */
+    }
+    return g->py ? Py_NewRef((PyObject *)g->py) : NULL;
+}
+
+static PyMethodDef generator_methods[] = {
+    {"manual_seed", manual_seed, METH_O, "manual_seed(seed) -> Generator: starts the stream of this seed."},
+    {"seed", seed, METH_NOARGS, "seed() -> int: seeds from the system."},
+    {"initial_seed", initial_seed, METH_NOARGS, "initial_seed() -> int"},
+    {"get_state", get_state, METH_NOARGS, "get_state() -> Tensor: 5056 bytes, uint8."},
+    {"set_state", set_state, METH_O, "set_state(state)"},
+    {"clone_state", clone_state, METH_NOARGS, "clone_state() -> Generator"},
+    {NULL, NULL, 0, NULL},
+};
+static PyGetSetDef generator_getset[] = {
+    {"device", get_device, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyTypeObject mt_Generator_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torch._C.Generator",
+    .tp_basicsize = sizeof(generator_object),
+    .tp_dealloc = generator_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_methods = generator_methods,
+    .tp_getset = generator_getset,
+    .tp_new = generator_new,
+    .tp_doc = "Generator(device='cpu'): a stream of random numbers.",
+};
+
+static PyMethodDef functions[] = {
+    {"_default_generator", get_default, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+int mt_py_generator_init(PyObject *module)
+{
+    if (PyType_Ready(&mt_Generator_Type) < 0 || PyModule_AddFunctions(module, functions) < 0)
+        return -1;
+    return PyModule_AddObjectRef(module, "Generator", (PyObject *)&mt_Generator_Type);
+}
