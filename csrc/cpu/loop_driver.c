@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The block driver of pointwise loops; see loop_driver.h. Inputs are gathered before the kernel of a block runs and
+   the output is scattered after it, so an output may be the same memory as an input of the same stride.
+   A broadcast operand is copied into its buffer once. */
+#include "cpu/loop_driver.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/macros.h"
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+#define MAX_OPERANDS 5
+#define BUFFER_BYTES 4096
+
+int64_t mt_cpu_stream_bytes = INT64_MAX;
+
+/* An element of 16 bytes. */
+typedef struct wide_item {
+    uint64_t part[2];
+} wide_item;
+
+/* memcpy of a constant size: elements may lie at any address. */
+#define DEFINE_MOVERS(name, type)                                                                       \
+    static void gather_##name(char *dst, const char *src, int64_t stride, int64_t n)                    \
+    {                                                                                                   \
+        for (int64_t i = 0; i < n; i++)                                                                 \
+            memcpy(dst + i * (int64_t)sizeof(type), src + i * stride, sizeof(type));                    \
+    }                                                                                                   \
+    static void scatter_##name(char *dst, int64_t stride, const char *src, int64_t n)                   \
+    {                                                                                                   \
+        for (int64_t i = 0; i < n; i++)                                                                 \
+            memcpy(dst + i * stride, src + i * (int64_t)sizeof(type), sizeof(type));                    \
+    }
+DEFINE_MOVERS(1, uint8_t)
+DEFINE_MOVERS(2, uint16_t)
+DEFINE_MOVERS(4, uint32_t)
+DEFINE_MOVERS(8, uint64_t)
+DEFINE_MOVERS(16, wide_item)
+#undef DEFINE_MOVERS
+
+static void gather(char *dst, const char *src, int64_t stride, int64_t n, int itemsize)
+{
+    switch (itemsize) {
+    case 1: gather_1(dst, src, stride, n); break;
+    case 2: gather_2(dst, src, stride, n); break;
+    case 4: gather_4(dst, src, stride, n); break;
+    case 8: gather_8(dst, src, stride, n); break;
+    default: gather_16(dst, src, stride, n); break;
+    }
+}
+
+static void scatter(char *dst, int64_t stride, const char *src, int64_t n, int itemsize)
+{
+    switch (itemsize) {
+    case 1: scatter_1(dst, stride, src, n); break;
+    case 2: scatter_2(dst, stride, src, n); break;
+    case 4: scatter_4(dst, stride, src, n); break;
+    case 8: scatter_8(dst, stride, src, n); break;
+    default: scatter_16(dst, stride, src, n); break;
+    }
+}
+
+/* dst is 16-byte aligned, nbytes a multiple of 16. */
+static void stream(char *dst, const char *src, int64_t nbytes)
+{
+#if defined(__x86_64__)
+    for (int64_t i = 0; i < nbytes; i += 16)
+        _mm_stream_si128((__m128i *)(void *)(dst + i), _mm_load_si128((const __m128i *)(const void *)(src + i)));
+#else
+    memcpy(dst, src, (size_t)nbytes);
+#endif
+}
+
+static bool overlaps_output(int n_operands, const uint8_t *itemsize, char *const *data, const int64_t *stride,
+                            int64_t n)
+{
+    uintptr_t begin = (uintptr_t)data[0], end = begin + (uintptr_t)(n * itemsize[0]);
+
+    for (int k = 1; k < n_operands; k++) {
+        int64_t reach = stride[k] * (n - 1);
+        uintptr_t low = (uintptr_t)data[k] + (uintptr_t)(reach < 0 ? reach : 0);
+        uintptr_t high = (uintptr_t)data[k] + (uintptr_t)(reach > 0 ? reach : 0) + itemsize[k];
+
+        if (low < end && begin < high)
+            return true;
+    }
+    return false;
+}
+
+void mt_cpu_drive(mt_kernel_fn *kernel, int n_operands, const uint8_t *itemsize, char *const *data,
+                  const int64_t *stride, int64_t n, const void *params)
+{
+    MT_ALIGNED(64) char buffer[MAX_OPERANDS][BUFFER_BYTES];
+    char *p[MAX_OPERANDS];
+    bool direct[MAX_OPERANDS], streaming = false;
+    int64_t block, head, done = 0;
+    int widest = 1;
+
+    if (n == 1) { /* strides do not matter */
+        kernel(data, 1, params);
+        return;
+    }
+    for (int k = 0; k < n_operands; k++) {
+        widest = itemsize[k] > widest ? itemsize[k] : widest;
+        direct[k] = stride[k] == itemsize[k];
+        if (stride[k] == 0 && k > 0) {
+            int64_t copies = n < BUFFER_BYTES / 16 ? n : BUFFER_BYTES / itemsize[k];
+
+            gather(buffer[k], data[k], 0, copies, itemsize[k]);
+        }
+    }
+    block = BUFFER_BYTES / widest;
+    if (direct[0] && n * itemsize[0] >= mt_cpu_stream_bytes &&
+        !overlaps_output(n_operands, itemsize, data, stride, n))
+        streaming = true;
+    /* streamed blocks start at an aligned address */
+    head = streaming ? (int64_t)(-(uintptr_t)data[0] & 63) / itemsize[0] : 0;
+    while (done < n) {
+        int64_t m = done == 0 && head > 0 ? head : (n - done < block ? n - done : block);
+
+        for (int k = 0; k < n_operands; k++) {
+            char *at = data[k] + done * stride[k];
+
+            p[k] = direct[k] ? at : buffer[k];
+            if (k > 0 && !direct[k] && stride[k] != 0)
+                gather(buffer[k], at, stride[k], m, itemsize[k]);
+        }
+        if (streaming && done >= head && m * itemsize[0] % 16 == 0) {
+            char *at = p[0];
+
+            p[0] = buffer[0];
+            kernel(p, m, params);
+            stream(at, buffer[0], m * itemsize[0]);
+        } else {
+            kernel(p, m, params);
+            if (!direct[0])
+                scatter(data[0] + done * stride[0], stride[0], buffer[0], m, itemsize[0]);
+        }
+        done += m;
+    }
+#if defined(__x86_64__)
+    if (streaming)
+        _mm_sfence();
+#endif
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pointwise skeleton: from the formula OP of the dtype in scope to one mt_loop_fn named <LOOP>_<XS>. The
+   formula is instantiated once, in a kernel over contiguous operands; other strides reach the same kernel in
+   blocks (loop_driver). Macros: see the README of this folder. */
+#ifndef T
+#include "cpu/loops.h"
+#include "math/dtype/f32.h"
+#define OP add
+#define N_PARAMS 1
+#define N_IN 2
+#endif
+
+#if defined(LOOP)
+#define LOOP_STEM LOOP
+#else
+#define LOOP_STEM OP
+#endif
+#define LOOP_NAME MT_LOOP_SYMBOL(LOOP_STEM, XS)
+#define KERNEL_NAME MT_LOOP_SYMBOL(LOOP_STEM, MT_JOIN(XS, _kernel))
+
+#ifndef N_PARAMS
+#define N_PARAMS 0
+#define DROP_N_PARAMS
+#endif
+
+#if defined(OUT_BOOL) && OUT_BOOL
+#define OUT uint8_t
+#define PUT(result) ((uint8_t)(result))
+#elif defined(OUT_REAL) && OUT_REAL && IS_COMPLEX
+#define OUT REAL
+#define PUT(result) (result)
+#elif defined(OUT_COMPLEX) && OUT_COMPLEX
+#define OUT CX
+#define PUT(result) (result)
+#else
+#define OUT X
+#define PUT(result) STORE(result)
+#define OUT_IS_X
+#endif
+
+#if defined(IN0_BOOL) && IN0_BOOL
+#define IN0 uint8_t
+#define GET0(element) ((element) != 0)
+#else
+#define IN0 X
+#define GET0(element) LOAD(element)
+#endif
+
+/* The argument list: tensor elements, a comma where both kinds exist, numbers. */
+#if N_IN == 0
+#define ELEMENTS
+#elif N_IN == 1
+#define ELEMENTS GET0(a[i])
+#elif N_IN == 2
+#define ELEMENTS GET0(a[i]), LOAD(b[i])
+#elif N_IN == 3
+#define ELEMENTS GET0(a[i]), LOAD(b[i]), LOAD(c[i])
+#elif N_IN == 4
+#define ELEMENTS GET0(a[i]), LOAD(b[i]), LOAD(c[i]), LOAD(d[i])
+#endif
+#if N_PARAMS == 0
+#define ARGUMENTS ELEMENTS
+#elif N_IN == 0
+#define ARGUMENTS p0
+#elif N_PARAMS == 1
+#define ARGUMENTS ELEMENTS, p0
+#elif N_PARAMS == 2
+#define ARGUMENTS ELEMENTS, p0, p1
+#elif N_PARAMS == 3
+#define ARGUMENTS ELEMENTS, p0, p1, p2
+#elif N_PARAMS == 4
+#define ARGUMENTS ELEMENTS, p0, p1, p2, p3
+#endif
+
+static void KERNEL_NAME(char *const *data, int64_t n, const void *params)
+{
+    OUT *out = (OUT *)data[0];
+#if N_IN > 0
+    const IN0 *a = (const IN0 *)data[1];
+#endif
+#if N_IN > 1
+    const X *b = (const X *)data[2];
+#endif
+#if N_IN > 2
+    const X *c = (const X *)data[3];
+#endif
+#if N_IN > 3
+    const X *d = (const X *)data[4];
+#endif
+#if N_PARAMS > 0
+    const T p0 = ((const T *)params)[0];
+#else
+    (void)params;
+#endif
+#if N_PARAMS > 1
+    const T p1 = ((const T *)params)[1];
+#endif
+#if N_PARAMS > 2
+    const T p2 = ((const T *)params)[2];
+#endif
+#if N_PARAMS > 3
+    const T p3 = ((const T *)params)[3];
+#endif
+
+    MT_IVDEP
+    for (int64_t i = 0; i < n; i++)
+        out[i] = PUT(FN(OP)(ARGUMENTS));
+}
+
+static void LOOP_NAME(char *const *data, const int64_t *stride, int64_t n, const void *params)
+{
+    static const uint8_t itemsize[] = {
+        sizeof(OUT),
+#if N_IN > 0
+        sizeof(IN0),
+#endif
+#if N_IN > 1
+        sizeof(X),
+#endif
+#if N_IN > 2
+        sizeof(X),
+#endif
+#if N_IN > 3
+        sizeof(X),
+#endif
+    };
+    bool contiguous = stride[0] == (int64_t)sizeof(OUT) && n * (int64_t)sizeof(OUT) < mt_cpu_stream_bytes;
+
+    for (int k = 1; k <= N_IN; k++)
+        contiguous = contiguous && stride[k] == (int64_t)itemsize[k];
+    if (contiguous)
+        KERNEL_NAME(data, n, params);
+    else
+        mt_cpu_drive(KERNEL_NAME, N_IN + 1, itemsize, data, stride, n, params);
+}
+
+#undef LOOP_STEM
+#undef LOOP_NAME
+#undef KERNEL_NAME
+#ifdef DROP_N_PARAMS
+#undef N_PARAMS
+#undef DROP_N_PARAMS
+#endif
+#undef OUT
+#undef PUT
+#undef OUT_IS_X
+#undef IN0
+#undef GET0
+#undef ELEMENTS
+#undef ARGUMENTS

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names in scope for float16: stored as its bits, computed in float. Loops convert many
+   elements at a time through LOAD_MANY and STORE_MANY. */
+#include "math/dtype/common.h"
+
+#define X uint16_t
+#define XS f16
+#define T float
+#define S f32
+#define REAL float
+#define XREAL uint16_t
+#define ACC float
+#define LANE float
+#define WIDE double
+#define IS_FLOAT 1
+#define IS_INT 0
+#define IS_BOOL 0
+#define IS_SIGNED 1
+#define IS_COMPLEX 0
+#define IS_HALF 1
+#define BITS 32
+#define LIBM(fname) fname##f
+#define ISNAN(value) ((value) != (value))
+#define LOAD(value) mt_f16_to_f32(value)
+#define STORE(value) mt_f32_to_f16(value)
+#define LOAD_MANY mt_vec_f16_to_f32  /* see cpu/vec.h; only loops use it */
+#define STORE_MANY mt_vec_f32_to_f16

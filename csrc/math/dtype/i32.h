@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names in scope for int32. */
+#include "math/dtype/common.h"
+
+#define X int32_t
+#define XS i32
+#define T int32_t
+#define S i32
+#define U uint32_t
+#define REAL int32_t
+#define XREAL int32_t
+#define ACC int64_t
+#define LANE int64_t
+#define WIDE int64_t
+#define IS_FLOAT 0
+#define IS_INT 1
+#define IS_BOOL 0
+#define IS_SIGNED 1
+#define IS_COMPLEX 0
+#define IS_HALF 0
+#define BITS 32
+#define ISNAN(value) (0)
+#define LOAD(value) (value)
+#define STORE(value) (value)
