@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exchange of tensors with other libraries through DLPack capsules."""
+
+from enum import IntEnum
+
+import minitorch as torch
+from minitorch import _C
+from minitorch._C import _to_dlpack as to_dlpack
+
+__all__ = ["DLDeviceType", "from_dlpack"]
+
+
+class DLDeviceType(IntEnum):
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14
+    kDLWebGPU = 15
+    kDLHexagon = 16
+    kDLMAIA = 17
+
+
+def _device_of(tensor):
+    """`Tensor.__dlpack_device__`"""
+    device = tensor.device
+    if device.type == "cpu":
+        kind = DLDeviceType.kDLCUDAHost if tensor.is_pinned() else DLDeviceType.kDLCPU
+    elif device.type == "cuda":
+        kind = DLDeviceType.kDLCUDA
+    else:
+        raise ValueError("Unknown device type %s for Dlpack" % device.type)
+    return (kind, device.index or 0)
+
+
+def _wait_for_stream(stream):
+    """Makes the consumer's CUDA stream wait for what the current stream has queued."""
+    if stream is None or stream == 1:
+        stream = torch.cuda.default_stream()
+    elif stream == 2:
+        raise BufferError("per-thread default stream is not supported.")
+    elif stream == 0:
+        raise AssertionError("unsupported stream on CUDA: 0.")
+    else:
+        stream = torch.cuda.ExternalStream(stream)
+    current = torch.cuda.current_stream()
+    if stream != current:
+        event = torch.cuda.Event()
+        event.record(current)
+        stream.wait_event(event)
+
+
+def _export(tensor, stream, max_version, dl_device, copy):
+    """`Tensor.__dlpack__`: refuses what a capsule cannot say."""
+    if tensor.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if tensor.is_conj():
+        raise BufferError("Can't export tensors with the conjugate bit set")
+    if tensor.is_neg():
+        tensor = tensor.resolve_neg()
+    if tensor.layout != torch.strided:
+        raise BufferError("Can't export tensors with layout other than torch.strided")
+    if tensor.is_meta:
+        raise BufferError("Can't export tensors without memory (device meta)")
+    if stream is not None and type(stream) is not int:
+        raise TypeError("stream must be ``int`` or ``none``")
+    if tensor.is_cuda:
+        if tensor.device.index != torch.cuda.current_device():
+            raise BufferError(
+                "Can't export tensors on a different CUDA device index. Expected: %d. Current device: %d."
+                % (tensor.device.index, torch.cuda.current_device())
+            )
+        if stream != -1:
+            _wait_for_stream(stream)
+    elif stream is not None and stream != -1:
+        raise AssertionError("stream should be None on cpu.")
+    if max_version is None or max_version[0] < 1:
+        return _C._to_dlpack(tensor, dl_device=dl_device, copy=copy)
+    return _C._to_dlpack_versioned(tensor, dl_device=dl_device, copy=copy)
+
+
+def from_dlpack(ext_tensor, *, device=None, copy=None):
+    """from_dlpack(ext_tensor, *, device=None, copy=None) -> Tensor
+
+    A tensor over the memory of an object with `__dlpack__`, or of a capsule.
+    """
+    if not hasattr(ext_tensor, "__dlpack__"):
+        if device is not None or copy is not None:
+            raise AssertionError(
+                "device and copy kwargs not supported when ext_tensor is already a DLPack capsule."
+            )
+        return _C._from_dlpack(ext_tensor)
+
+    kwargs = {"max_version": (1, 0)}
+    if copy is not None:
+        kwargs["copy"] = copy
+    if device is not None:
+        wanted = torch.device(device)
+        if wanted.type not in ("cpu", "cuda"):
+            raise ValueError("unsupported device type for DLPack: %s" % wanted.type)
+        kind = DLDeviceType.kDLCPU if wanted.type == "cpu" else DLDeviceType.kDLCUDA
+        kwargs["dl_device"] = (kind, wanted.index or 0)
+    source = ext_tensor.__dlpack_device__()
+    if source[0] in (DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM):
+        stream = torch.cuda.current_stream("cuda:%d" % source[1])
+        kwargs["stream"] = stream.cuda_stream or 1
+    try:
+        capsule = ext_tensor.__dlpack__(**kwargs)
+    except TypeError:  # a producer that knows only the first version of the protocol
+        kwargs.pop("max_version")
+        capsule = ext_tensor.__dlpack__(**kwargs)
+    return _C._from_dlpack(capsule)
