@@ -18,6 +18,7 @@ enum {
     MT_STORAGE_RESIZABLE = 1, /* memory is ours; borrowed memory cannot be resized */
     MT_STORAGE_INLINE = 2,    /* data lies in the header block */
     MT_STORAGE_READONLY = 4,  /* a write is allowed but was warned about at creation */
+    MT_STORAGE_SHRUNK = 8,    /* was once larger: its tensors may lie outside, see mt_tensor_check_bounds */
 };
 
 typedef struct mt_storage {
@@ -29,8 +30,15 @@ typedef struct mt_storage {
     uint32_t pins;
     mt_deleter *deleter; /* NULL: memory from the device's allocator */
     void *ctx;
-    void *py; /* the Python object, borrowed; cleared by it */
+    void *py; /* the Python object, borrowed or owned as for tensors (core/tensor.h); cleared by it */
 } mt_storage;
+
+/* Hooks of Python objects of tensors and storages, installed by bindings: Python reference counting of `py`. */
+typedef struct mt_wrapper_hooks {
+    void (*incref)(void *py);
+    void (*decref)(void *py);
+} mt_wrapper_hooks;
+extern mt_wrapper_hooks mt_wrapper; /* defined in tensor.c */
 
 /* Uninitialised memory, or zeros. */
 int mt_storage_new(mt_storage **out, size_t nbytes, mt_device device);
@@ -44,14 +52,22 @@ void mt_storage_destroy(mt_storage *s);
 
 static inline mt_storage *mt_storage_ref(mt_storage *s)
 {
-    mt_refcount_inc(&s->refs);
+    if (mt_refcount_inc(&s->refs) == 2 && s->py)
+        mt_wrapper.incref(s->py);
     return s;
 }
 
 static inline void mt_storage_unref(mt_storage *s)
 {
-    if (s && mt_refcount_dec(&s->refs) == 0)
+    uint32_t left;
+
+    if (!s)
+        return;
+    left = mt_refcount_dec(&s->refs);
+    if (left == 0)
         mt_storage_destroy(s);
+    else if (left == 1 && s->py)
+        mt_wrapper.decref(s->py);
 }
 
 static inline void mt_storage_clear(mt_storage **s)

@@ -17,7 +17,7 @@
 #include "core/scalar.h"
 #include "core/storage.h"
 
-#define MT_MAX_DIM 64
+#define MT_MAX_DIM 128
 #define MT_INLINE_DIM 5
 
 typedef struct mt_autograd mt_autograd; /* autograd/node.h */
@@ -69,12 +69,6 @@ typedef struct mt_tensor {
 
 /* --- lifetime --- */
 
-/* Hooks of the wrapper, installed by bindings: Python reference counting of t->py. */
-typedef struct mt_wrapper_hooks {
-    void (*incref)(void *py);
-    void (*decref)(void *py);
-} mt_wrapper_hooks;
-extern mt_wrapper_hooks mt_wrapper;
 extern void (*mt_autograd_destroy)(mt_autograd *meta); /* installed by autograd */
 
 void mt_tensor_destroy(mt_tensor *t);
@@ -130,6 +124,9 @@ int mt_tensor_from_storage(mt_tensor **out, mt_storage *storage, mt_dtype dtype,
    This is the only maker of views. Autograd is not recorded here. */
 int mt_tensor_new_view(mt_tensor **out, mt_tensor *t, int ndim, const int64_t *size, const int64_t *stride,
                        int64_t offset);
+/* The same with another dtype (view_as_real, view(dtype)): stride and offset count elements of that dtype. */
+int mt_tensor_new_view_dtype(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int ndim, const int64_t *size,
+                             const int64_t *stride, int64_t offset);
 /* An alias that is no view: shares storage; with the version counter (detach) or without (.data). */
 int mt_tensor_new_alias(mt_tensor **out, mt_tensor *t, bool share_version);
 /* 0-d CPU tensor that holds a number, flagged as a wrapped number. dtype: mt_scalar_dtype(s). */
@@ -183,6 +180,16 @@ static inline size_t mt_tensor_itemsize(const mt_tensor *t)
     return mt_dtype_size((mt_dtype)t->dtype);
 }
 
+/* Does the geometry lie inside the storage? RuntimeError "... are out of bounds for storage of size N" otherwise. Storages
+   only get too small by mt_storage_resize, which marks them, so tensors of unmarked storages need no check. */
+int mt_storage_check_bounds(const mt_storage *s, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
+                            int64_t offset);
+static inline int mt_tensor_check_bounds(const mt_tensor *t)
+{
+    if (MT_LIKELY(!(t->storage->flags & MT_STORAGE_SHRUNK)))
+        return 0;
+    return mt_storage_check_bounds(t->storage, (mt_dtype)t->dtype, t->ndim, t->size, t->stride, t->offset);
+}
 /* The value of a one-element tensor of any device; RuntimeError otherwise. */
 int mt_tensor_item(mt_scalar *out, const mt_tensor *t);
 
