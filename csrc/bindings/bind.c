@@ -203,10 +203,10 @@ static int bind_overload(mt_bind *b, const mt_py_func *f, const mt_op *op, PyObj
         if (!value) {
             if (!(spec->flags & MT_ARGF_DEFAULT))
                 return 0;
-            call->arg[k] = spec->dflt;
+            call->arg[spec->index] = spec->dflt;
             continue;
         }
-        rc = mt_bind_value(b, spec, &call->arg[k], value);
+        rc = mt_bind_value(b, spec, &call->arg[spec->index], value);
         if (rc != 1)
             return rc;
     }

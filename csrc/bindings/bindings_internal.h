@@ -112,6 +112,10 @@ extern PySequenceMethods mt_py_tensor_sequence;
 extern PyNumberMethods mt_py_tensor_number;
 extern PyGetSetDef mt_py_tensor_getset[];
 extern PyMethodDef mt_py_tensor_extra_methods[];
+extern PyMethodDef mt_py_creation_functions[], mt_py_creation_methods[]; /* tensor_new.c */
+extern PyMethodDef mt_py_autograd_methods[]; /* autograd_py.c */
+extern PyGetSetDef mt_py_autograd_getset[];
+void mt_py_getset_fill(void);
 PyObject *mt_py_tensor_richcompare(PyObject *a, PyObject *b, int op);
 PyObject *mt_py_to_list(mt_tensor *t);
 /* A tensor from any Python data. dtype NONE: inferred. Gives a new C reference. */

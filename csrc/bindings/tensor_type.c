@@ -4,9 +4,10 @@
 
    See Note [Wrapper identity] in bindings/README.md: the wrapper owns one C reference; while C holds another one, the
    tensor owns one Python reference to the wrapper. */
-#include <structmember.h>
-
 #include "bindings/bind.h"
+
+#include <stddef.h>
+
 #include "bindings/bindings_internal.h"
 
 PyTypeObject *mt_tensor_type = NULL;
@@ -303,7 +304,10 @@ int mt_py_tensor_type_init(PyObject *module)
     type->tp_getset = dict_getset;
     if (PyType_Ready(type) < 0)
         return -1;
+    mt_py_getset_fill();
     if (add_methods(type, mt_py_methods) < 0 || add_methods(type, mt_py_tensor_extra_methods) < 0 ||
+        add_methods(type, mt_py_creation_methods) < 0 || add_methods(type, mt_py_autograd_methods) < 0 ||
+        add_getset(type, mt_py_autograd_getset) < 0 ||
         add_getset(type, mt_py_tensor_getset) < 0)
         return -1;
     PyType_Modified(type);

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gradient state of tensors as Python sees it, and the entry to the engine. */
+#include "bindings/autograd_internal.h"
+
+#include <string.h>
+
+#include "bindings/bind_internal.h"
+#include "ops.h"
+
+int (*mt_py_autograd_traverse)(mt_tensor *t, visitproc visit, void *arg);
+void (*mt_py_autograd_clear)(mt_tensor *t);
+
+int mt_py_set_requires_grad(mt_tensor *t)
+{
+    return mt_autograd_set_requires_grad(t, true);
+}
+
+/* --- properties --- */
+
+#define OVERRIDE_GET(name)             \
+    if (mt_py_needs_override(self))    \
+        return mt_py_override_property(self, name, NULL, 0)
+
+static int override_set(PyObject *self, const char *name, PyObject *value)
+{
+    PyObject *result = mt_py_override_property(self, name, value, value ? 1 : 2);
+
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
+static int no_delete(const char *name)
+{
+    PyErr_Format(PyExc_RuntimeError, "cannot delete %s", name);
+    return -1;
+}
+
+static PyObject *get_requires_grad(PyObject *self, void *closure)
+{
+    (void)closure;
+    OVERRIDE_GET("requires_grad");
+    return PyBool_FromLong(mt_tensor_requires_grad(mt_py_impl(self)));
+}
+
+static int set_requires_grad(PyObject *self, PyObject *value, void *closure)
+{
+    (void)closure;
+    if (mt_py_needs_override(self))
+        return override_set(self, "requires_grad", value);
+    if (!value)
+        return no_delete("requires_grad");
+    if (!PyBool_Check(value)) {
+        PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
+        return -1;
+    }
+    if (mt_autograd_set_requires_grad(mt_py_impl(self), value == Py_True) < 0) {
+        mt_py_raise();
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *get_grad(PyObject *self, void *closure)
+{
+    mt_tensor *t = mt_py_impl(self), *grad;
+
+    (void)closure;
+    OVERRIDE_GET("grad");
+    grad = mt_autograd_grad(t);
+    if (!grad && mt_tensor_requires_grad(t) && t->autograd && t->autograd->grad_fn && !t->autograd->retains_grad &&
+        PyErr_WarnEx(PyExc_UserWarning,
+                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                     "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                     "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
+                     "by mistake, make sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 "
+                     "for more informations.", 1) < 0)
+        return NULL;
+    return mt_py_wrap(grad ? mt_tensor_ref(grad) : NULL);
+}
+
+static int set_grad(PyObject *self, PyObject *value, void *closure)
+{
+    mt_tensor *grad = NULL;
+
+    (void)closure;
+    if (mt_py_needs_override(self))
+        return override_set(self, "grad", value);
+    if (value && value != Py_None) {
+        if (!mt_py_is_tensor(value)) {
+            PyErr_Format(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type %s",
+                         Py_TYPE(value)->tp_name);
+            return -1;
+        }
+        if (value == self) {
+            PyErr_SetString(PyExc_RuntimeError, "can't assign Variable as its own grad");
+            return -1;
+        }
+        grad = mt_py_impl(value);
+    }
+    if (mt_autograd_set_grad(mt_py_impl(self), grad) < 0) {
+        mt_py_raise();
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *get_grad_fn(PyObject *self, void *closure)
+{
+    mt_node *n = NULL;
+
+    (void)closure;
+    OVERRIDE_GET("grad_fn");
+    MT_PY_TRY(mt_autograd_grad_fn(&n, mt_py_impl(self)));
+    return mt_py_node_wrap(n);
+}
+
+static PyObject *get_is_leaf(PyObject *self, void *closure)
+{
+    bool leaf = true;
+
+    (void)closure;
+    OVERRIDE_GET("is_leaf");
+    MT_PY_TRY(mt_autograd_is_leaf(&leaf, mt_py_impl(self)));
+    return PyBool_FromLong(leaf);
+}
+
+static PyObject *get_output_nr(PyObject *self, void *closure)
+{
+    (void)closure;
+    OVERRIDE_GET("output_nr");
+    return PyLong_FromUnsignedLong(mt_autograd_output_nr(mt_py_impl(self)));
+}
+
+static PyObject *get_retains_grad(PyObject *self, void *closure)
+{
+    (void)closure;
+    OVERRIDE_GET("retains_grad");
+    return PyBool_FromLong(mt_autograd_retains_grad(mt_py_impl(self)));
+}
+
+static PyObject *get_data(PyObject *self, void *closure)
+{
+    mt_tensor *out = NULL;
+
+    (void)closure;
+    OVERRIDE_GET("data");
+    MT_PY_TRY(mt_tensor_new_alias(&out, mt_py_impl(self), false));
+    if (Py_TYPE(self) != mt_tensor_type && Py_TYPE(self) != mt_parameter_type)
+        return mt_py_wrap(out);
+    return mt_py_wrap(out);
+}
+
+/* The contents of another tensor move in; the object stays. */
+static int set_data(PyObject *self, PyObject *value, void *closure)
+{
+    mt_tensor *t = mt_py_impl(self), *from;
+
+    (void)closure;
+    if (mt_py_needs_override(self))
+        return override_set(self, "data", value);
+    if (!value)
+        return no_delete("data");
+    if (!mt_py_is_tensor(value)) {
+        PyErr_Format(PyExc_TypeError, "Variable data has to be a tensor, but got %s", Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    from = mt_py_impl(value);
+    if (from->device.type != t->device.type) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible "
+                        "tensor type.");
+        return -1;
+    }
+    if (mt_tensor_requires_grad(t) && !mt_dtype_is_differentiable((mt_dtype)from->dtype)) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "data set to a tensor that requires gradients must be floating point or complex dtype");
+        return -1;
+    }
+    if (t->storage->pins) {
+        PyErr_SetString(PyExc_RuntimeError, "the memory of this tensor is in use by another thread or an exported buffer");
+        return -1;
+    }
+    if (mt_tensor_set_data(t, from) < 0) {
+        mt_py_raise();
+        return -1;
+    }
+    return 0;
+}
+
+/* --- hook dictionaries --- */
+
+static mt_hook **hook_list(mt_tensor *t, uint32_t *input)
+{
+    *input = 0;
+    if (!t->autograd)
+        return NULL;
+    if (t->autograd->grad_fn) {
+        *input = t->autograd->output_nr;
+        return &t->autograd->grad_fn->hooks;
+    }
+    return &t->autograd->hooks;
+}
+
+static mt_hook *find_dict_hook(mt_tensor *t, mt_hook_kind kind, const mt_hook_ops *ops)
+{
+    uint32_t input;
+    mt_hook **list = hook_list(t, &input);
+
+    for (mt_hook *h = list ? mt_hook_find(*list, NULL, kind, input) : NULL; h; h = mt_hook_find(*list, h, kind, input))
+        if (h->ops == ops)
+            return h;
+    return NULL;
+}
+
+static PyObject *get_hooks(mt_tensor *t, mt_hook_kind kind, const mt_hook_ops *ops)
+{
+    mt_hook *h = find_dict_hook(t, kind, ops);
+
+    return Py_NewRef(h ? (PyObject *)h->ctx : Py_None);
+}
+
+static int set_hooks(mt_tensor *t, PyObject *value, mt_hook_kind kind, const mt_hook_ops *ops)
+{
+    uint32_t input;
+    mt_hook *old = find_dict_hook(t, kind, ops);
+    int rc;
+
+    if (old)
+        mt_hook_remove(hook_list(t, &input), old->ctx);
+    if (value == Py_None)
+        return 0;
+    rc = kind == MT_HOOK_TENSOR ? mt_autograd_add_tensor_hook(t, ops, value)
+                                : mt_autograd_add_post_accumulate_hook(t, ops, value);
+    if (rc < 0) {
+        mt_py_raise();
+        return -1;
+    }
+    Py_INCREF(value);
+    return 0;
+}
+
+static PyObject *get_backward_hooks(PyObject *self, void *closure)
+{
+    (void)closure;
+    OVERRIDE_GET("_backward_hooks");
+    return get_hooks(mt_py_impl(self), MT_HOOK_TENSOR, &mt_py_tensor_dict_hook);
+}
+
+static int set_backward_hooks(PyObject *self, PyObject *value, void *closure)
+{
+    (void)closure;
+    if (mt_py_needs_override(self))
+        return override_set(self, "_backward_hooks", value);
+    if (!value)
+        return no_delete("_backward_hooks");
+    return set_hooks(mt_py_impl(self), value, MT_HOOK_TENSOR, &mt_py_tensor_dict_hook);
+}
+
+static PyObject *get_accumulate_hooks(PyObject *self, void *closure)
+{
+    (void)closure;
+    OVERRIDE_GET("_post_accumulate_grad_hooks");
+    return get_hooks(mt_py_impl(self), MT_HOOK_POST_ACCUMULATE, &mt_py_accumulate_dict_hook);
+}
+
+static int set_accumulate_hooks(PyObject *self, PyObject *value, void *closure)
+{
+    (void)closure;
+    if (mt_py_needs_override(self))
+        return override_set(self, "_post_accumulate_grad_hooks", value);
+    if (!value)
+        return no_delete("_post_accumulate_grad_hooks");
+    return set_hooks(mt_py_impl(self), value, MT_HOOK_POST_ACCUMULATE, &mt_py_accumulate_dict_hook);
+}
+
+PyGetSetDef mt_py_autograd_getset[] = {
+    {"requires_grad", get_requires_grad, set_requires_grad, NULL, NULL},
+    {"grad", get_grad, set_grad, NULL, NULL},
+    {"_grad", get_grad, set_grad, NULL, NULL},
+    {"grad_fn", get_grad_fn, NULL, NULL, NULL},
+    {"is_leaf", get_is_leaf, NULL, NULL, NULL},
+    {"output_nr", get_output_nr, NULL, NULL, NULL},
+    {"retains_grad", get_retains_grad, NULL, NULL, NULL},
+    {"data", get_data, set_data, NULL, NULL},
+    {"_backward_hooks", get_backward_hooks, set_backward_hooks, NULL, NULL},
+    {"_post_accumulate_grad_hooks", get_accumulate_hooks, set_accumulate_hooks, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* --- methods --- */
+
+static bool overridden(PyObject *self, const char *name, PyObject *argument, PyObject **result)
+{
+    PyObject *args;
+
+    if (!mt_py_needs_override(self))
+        return false;
+    args = argument ? PyTuple_Pack(2, self, argument) : PyTuple_Pack(1, self);
+    *result = args ? mt_py_override_method(self, name, args, NULL) : NULL;
+    Py_XDECREF(args);
+    return true;
+}
+
+static PyObject *requires_grad_inplace(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"requires_grad", NULL};
+    PyObject *on = Py_True, *result;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O!:requires_grad_", keywords, &PyBool_Type, &on))
+        return NULL;
+    if (overridden(self, "requires_grad_", on, &result))
+        return result;
+    MT_PY_TRY(mt_autograd_requires_grad_inplace(mt_py_impl(self), on == Py_True));
+    return Py_NewRef(self);
+}
+
+static PyObject *retain_grad(PyObject *self, PyObject *unused)
+{
+    PyObject *result;
+
+    (void)unused;
+    if (overridden(self, "retain_grad", NULL, &result))
+        return result;
+    MT_PY_TRY(mt_autograd_retain_grad(mt_py_impl(self)));
+    Py_RETURN_NONE;
+}
+
+static PyObject *detach_inplace(PyObject *self, PyObject *unused)
+{
+    PyObject *result;
+
+    (void)unused;
+    if (overridden(self, "detach_", NULL, &result))
+        return result;
+    MT_PY_TRY(mt_autograd_detach_inplace(mt_py_impl(self)));
+    return Py_NewRef(self);
+}
+
+PyMethodDef mt_py_autograd_methods[] = {
+    {"requires_grad_", (PyCFunction)(void (*)(void))requires_grad_inplace, METH_VARARGS | METH_KEYWORDS,
+     "requires_grad_(requires_grad=True) -> Tensor: sets whether operations on this leaf are recorded."},
+    {"retain_grad", retain_grad, METH_NOARGS, "retain_grad(): keeps .grad of a non-leaf tensor."},
+    {"detach_", detach_inplace, METH_NOARGS, "detach_() -> Tensor: becomes a leaf."},
+    {NULL, NULL, 0, NULL},
+};
+
+/* --- the engine --- */
+
+/* A tensor, or a GradientEdge (node, output_nr). */
+static int endpoint_of(mt_endpoint *out, PyObject *o, const char *what)
+{
+    memset(out, 0, sizeof(*out));
+    if (mt_py_is_tensor(o)) {
+        out->tensor = mt_py_impl(o);
+        return 0;
+    }
+    if (PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2 && mt_py_node_of(PyTuple_GET_ITEM(o, 0))) {
+        long nr = PyLong_AsLong(PyTuple_GET_ITEM(o, 1));
+
+        if (nr == -1 && PyErr_Occurred())
+            return -1;
+        out->node = mt_py_node_of(PyTuple_GET_ITEM(o, 0));
+        out->input = (uint32_t)nr;
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, "%s must be tensors or gradient edges, not %s", what, Py_TYPE(o)->tp_name);
+    return -1;
+}
+
+typedef struct run_lists {
+    mt_endpoint *output, *input;
+    mt_tensor **grad, **result;
+} run_lists;
+
+static int fill_lists(run_lists *l, PyObject *tensors, PyObject *grads, PyObject *inputs)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(tensors), n_in = inputs ? PyTuple_GET_SIZE(inputs) : 0;
+
+    l->output = PyMem_Calloc((size_t)n + 1, sizeof(*l->output));
+    l->grad = PyMem_Calloc((size_t)n + 1, sizeof(*l->grad));
+    l->input = PyMem_Calloc((size_t)n_in + 1, sizeof(*l->input));
+    l->result = PyMem_Calloc((size_t)n_in + 1, sizeof(*l->result));
+    if (!l->output || !l->grad || !l->input || !l->result) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *grad = grads ? PyTuple_GET_ITEM(grads, i) : Py_None;
+
+        if (endpoint_of(&l->output[i], PyTuple_GET_ITEM(tensors, i), "outputs") < 0)
+            return -1;
+        if (grad != Py_None && !mt_py_is_tensor(grad)) {
+            PyErr_Format(PyExc_TypeError, "gradients can be either Tensors or None, but got %s",
+                         Py_TYPE(grad)->tp_name);
+            return -1;
+        }
+        l->grad[i] = grad == Py_None ? NULL : mt_py_impl(grad);
+    }
+    for (Py_ssize_t i = 0; i < n_in; i++)
+        if (endpoint_of(&l->input[i], PyTuple_GET_ITEM(inputs, i), "inputs") < 0)
+            return -1;
+    return 0;
+}
+
+static void free_lists(run_lists *l)
+{
+    PyMem_Free(l->output);
+    PyMem_Free(l->grad);
+    PyMem_Free(l->input);
+    PyMem_Free(l->result);
+}
+
+static PyObject *wrap_results(mt_tensor **result, Py_ssize_t n)
+{
+    PyObject *tuple = PyTuple_New(n);
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = tuple ? mt_py_wrap(mt_tensor_move(&result[i])) : NULL;
+
+        if (!item) {
+            mt_tensor_clear(&result[i]);
+            Py_CLEAR(tuple);
+        } else {
+            PyTuple_SET_ITEM(tuple, i, item);
+        }
+    }
+    return tuple;
+}
+
+/* _engine_run(outputs: tuple, grads: tuple or None, retain_graph, create_graph, inputs: tuple or None, accumulate,
+   allow_unused, materialize): the checks and texts of torch.autograd are in the engine. */
+static PyObject *engine_run(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    static const unsigned flag_of[] = {0, 0, MT_RUN_RETAIN_GRAPH, MT_RUN_CREATE_GRAPH, 0,
+                                       MT_RUN_ACCUMULATE, MT_RUN_ALLOW_UNUSED, MT_RUN_MATERIALIZE};
+    PyObject *tensors, *grads, *inputs, *answer = NULL;
+    run_lists lists = {NULL, NULL, NULL, NULL};
+    unsigned flags = 0;
+    int rc;
+
+    (void)module;
+    if (nargs != 8 || !PyTuple_Check(args[0]) || (args[1] != Py_None && !PyTuple_Check(args[1])) ||
+        (args[4] != Py_None && !PyTuple_Check(args[4]))) {
+        PyErr_SetString(PyExc_TypeError, "_engine_run(outputs, grads, retain_graph, create_graph, inputs, accumulate, "
+                                         "allow_unused, materialize)");
+        return NULL;
+    }
+    tensors = args[0];
+    grads = args[1] == Py_None ? NULL : args[1];
+    inputs = args[4] == Py_None ? NULL : args[4];
+    if (grads && PyTuple_GET_SIZE(grads) != PyTuple_GET_SIZE(tensors)) {
+        PyErr_Format(PyExc_RuntimeError, "got %zd tensors and %zd gradients", PyTuple_GET_SIZE(tensors),
+                     PyTuple_GET_SIZE(grads));
+        return NULL;
+    }
+    for (Py_ssize_t i = 2; i < 8; i++)
+        if (flag_of[i]) {
+            int truth = PyObject_IsTrue(args[i]);
+
+            if (truth < 0)
+                return NULL;
+            flags |= truth ? flag_of[i] : 0;
+        }
+    if (fill_lists(&lists, tensors, grads, inputs) == 0) {
+        Py_ssize_t n_in = inputs ? PyTuple_GET_SIZE(inputs) : 0;
+
+        rc = mt_engine_run(lists.result, lists.output, lists.grad, (int)PyTuple_GET_SIZE(tensors), lists.input,
+                           inputs ? (int)n_in : -1, flags);
+        if (rc < 0)
+            mt_py_raise();
+        else if (flags & MT_RUN_ACCUMULATE)
+            answer = Py_NewRef(Py_None);
+        else
+            answer = wrap_results(lists.result, n_in);
+    }
+    free_lists(&lists);
+    return answer;
+}
+
+static PyMethodDef functions[] = {
+    {"_engine_run", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+/* A tensor nobody else holds shows the collector what only it keeps alive: its hooks. */
+static int traverse(mt_tensor *t, visitproc visit, void *arg)
+{
+    if (t->autograd && !t->autograd->grad_fn)
+        for (mt_hook *h = t->autograd->hooks; h; h = h->next)
+            if (h->ops == &mt_py_tensor_dict_hook || h->ops == &mt_py_accumulate_dict_hook)
+                Py_VISIT((PyObject *)h->ctx);
+    return 0;
+}
+
+static void clear(mt_tensor *t)
+{
+    if (t->autograd && !t->autograd->grad_fn)
+        mt_hook_clear(&t->autograd->hooks);
+}
+
+int mt_py_autograd_init(PyObject *module)
+{
+    mt_autograd_init();
+    mt_py_autograd_traverse = traverse;
+    mt_py_autograd_clear = clear;
+    if (mt_py_node_init(module) < 0)
+        return -1;
+    return PyModule_AddFunctions(module, functions);
+}

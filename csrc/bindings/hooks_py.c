@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hooks: C callbacks whose context is the ordered dictionary that Python code registers its callables in. The
+   dictionary is copied before it is walked, so that hooks may remove themselves and others. */
+#include "bindings/autograd_internal.h"
+
+static void destroy_dict(void *ctx)
+{
+    Py_DECREF((PyObject *)ctx);
+}
+
+static int replace(mt_tensor **slot, PyObject *result, const char *what)
+{
+    mt_tensor *old = *slot;
+
+    if (!mt_py_is_tensor(result)) {
+        PyErr_Format(PyExc_TypeError, "%s expected to return a Tensor or None, but got '%s'", what,
+                     Py_TYPE(result)->tp_name);
+        return -1;
+    }
+    *slot = mt_tensor_ref(mt_py_impl(result));
+    mt_tensor_unref(old);
+    return 0;
+}
+
+/* Calls each of the callables with `call`; stops at the first error. */
+typedef int hook_call(PyObject *callable, mt_hook_frame *frame);
+
+static int for_each(void *ctx, mt_hook_frame *frame, hook_call *call)
+{
+    PyObject *hooks = PyMapping_Values((PyObject *)ctx);
+    int rc = hooks ? 0 : -1;
+
+    for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(hooks); i++)
+        rc = call(PyList_GET_ITEM(hooks, i), frame);
+    Py_XDECREF(hooks);
+    return rc < 0 ? mt_py_error() : 0;
+}
+
+static PyObject *wrap_borrowed(mt_tensor *t)
+{
+    return mt_py_wrap(t ? mt_tensor_ref(t) : NULL);
+}
+
+static int call_tensor_hook(PyObject *callable, mt_hook_frame *frame)
+{
+    mt_tensor **slot = &frame->grads[frame->input];
+    PyObject *grad, *result;
+    int rc = 0;
+
+    if (!*slot)
+        return 0;
+    grad = wrap_borrowed(*slot);
+    result = grad ? PyObject_CallOneArg(callable, grad) : NULL;
+    Py_XDECREF(grad);
+    if (!result)
+        return -1;
+    if (result != Py_None)
+        rc = replace(slot, result, "hook");
+    Py_DECREF(result);
+    return rc;
+}
+
+static int call_accumulate_hook(PyObject *callable, mt_hook_frame *frame)
+{
+    PyObject *variable = wrap_borrowed(frame->variable), *result;
+    int rc = 0;
+
+    result = variable ? PyObject_CallOneArg(callable, variable) : NULL;
+    Py_XDECREF(variable);
+    if (!result)
+        return -1;
+    if (result != Py_None) {
+        PyErr_SetString(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
+        rc = -1;
+    }
+    Py_DECREF(result);
+    return rc;
+}
+
+static PyObject *wrap_all(mt_tensor **list, uint32_t n)
+{
+    PyObject *tuple = PyTuple_New(n);
+
+    for (uint32_t i = 0; tuple && i < n; i++) {
+        PyObject *item = wrap_borrowed(list[i]);
+
+        if (!item)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, item);
+    }
+    return tuple;
+}
+
+static int replace_all(mt_tensor **list, uint32_t n, PyObject *result)
+{
+    PyObject *tuple;
+    int rc = 0;
+
+    if (result == Py_None)
+        return 0;
+    if (!PyTuple_Check(result)) {
+        if (n != 1) {
+            PyErr_Format(PyExc_TypeError, "hook expected to return a tuple, but got '%s'", Py_TYPE(result)->tp_name);
+            return -1;
+        }
+        tuple = PyTuple_Pack(1, result);
+    } else {
+        tuple = Py_NewRef(result);
+    }
+    if (!tuple)
+        return -1;
+    if (PyTuple_GET_SIZE(tuple) != (Py_ssize_t)n) {
+        PyErr_Format(PyExc_RuntimeError, "hook has returned an incorrect number of values (got %zd, but expected %u)",
+                     PyTuple_GET_SIZE(tuple), (unsigned)n);
+        rc = -1;
+    }
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+
+        if (item == Py_None)
+            mt_tensor_clear(&list[i]);
+        else
+            rc = replace(&list[i], item, "hook");
+    }
+    Py_DECREF(tuple);
+    return rc;
+}
+
+static int call_pre_hook(PyObject *callable, mt_hook_frame *frame)
+{
+    PyObject *grads = wrap_all(frame->grads, frame->n_grads), *result;
+    int rc;
+
+    result = grads ? PyObject_CallOneArg(callable, grads) : NULL;
+    Py_XDECREF(grads);
+    rc = result ? replace_all(frame->grads, frame->n_grads, result) : -1;
+    Py_XDECREF(result);
+    return rc;
+}
+
+static int call_post_hook(PyObject *callable, mt_hook_frame *frame)
+{
+    PyObject *results = wrap_all(frame->results, frame->n_results), *grads, *result;
+    int rc;
+
+    grads = results ? wrap_all(frame->grads, frame->n_grads) : NULL;
+    result = grads ? PyObject_CallFunctionObjArgs(callable, results, grads, NULL) : NULL;
+    Py_XDECREF(results);
+    Py_XDECREF(grads);
+    rc = result ? replace_all(frame->results, frame->n_results, result) : -1;
+    Py_XDECREF(result);
+    return rc;
+}
+
+static int run_tensor(void *ctx, mt_hook_frame *frame)
+{
+    return for_each(ctx, frame, call_tensor_hook);
+}
+
+static int run_accumulate(void *ctx, mt_hook_frame *frame)
+{
+    return for_each(ctx, frame, call_accumulate_hook);
+}
+
+static int run_pre(void *ctx, mt_hook_frame *frame)
+{
+    return for_each(ctx, frame, call_pre_hook);
+}
+
+static int run_post(void *ctx, mt_hook_frame *frame)
+{
+    return for_each(ctx, frame, call_post_hook);
+}
+
+const mt_hook_ops mt_py_tensor_dict_hook = {run_tensor, destroy_dict};
+const mt_hook_ops mt_py_accumulate_dict_hook = {run_accumulate, destroy_dict};
+const mt_hook_ops mt_py_pre_dict_hook = {run_pre, destroy_dict};
+const mt_hook_ops mt_py_post_dict_hook = {run_post, destroy_dict};

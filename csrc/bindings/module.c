@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The extension module _C: types, function tables, sub-objects. One interpreter only: the state is the process's. */
+#include "base/error.h"
+#include "bindings/bind.h"
+#include "bindings/bind_internal.h"
+#include "cpu/isa.h"
+
+
+static int add_space(PyObject *module, const char *name, PyMethodDef *functions, PyMethodDef *more)
+{
+    PyObject *space = PyModule_New(name);
+    int rc = -1;
+
+    if (!space)
+        return -1;
+    if (PyModule_AddFunctions(space, functions) == 0 && (!more || PyModule_AddFunctions(space, more) == 0))
+        rc = PyModule_AddObjectRef(module, name, space);
+    Py_DECREF(space);
+    return rc;
+}
+
+static bool other_interpreter(void)
+{
+    static PyInterpreterState *owner;
+    PyInterpreterState *here = PyInterpreterState_Get();
+
+    if (!owner)
+        owner = here;
+    return owner != here;
+}
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "minitorch._C", "Core of minitorch, in C.", -1, NULL, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__C(void);
+
+MT_EXPORT PyMODINIT_FUNC PyInit__C(void)
+{
+    typedef int init_function(PyObject *);
+    static init_function *const inits[] = {
+        mt_py_error_init,     mt_py_small_types_init, mt_py_device_init,         mt_py_size_init,
+        mt_py_generator_init, mt_py_storage_init,     mt_py_tensor_type_init,    mt_py_torch_function_init,
+        mt_py_tensor_new_init, mt_py_autograd_init,   mt_py_module_functions_init, mt_py_numpy_init,
+        mt_py_testing_init,
+    };
+    PyObject *module;
+
+    if (other_interpreter()) {
+        PyErr_SetString(PyExc_ImportError, "minitorch._C can be loaded by one interpreter of a process only");
+        return NULL;
+    }
+    if (mt_cpu_init() < 0)
+        return mt_py_raise();
+    module = PyModule_Create(&definition);
+    if (!module)
+        return NULL;
+    for (size_t i = 0; i < MT_COUNTOF(inits); i++)
+        if (inits[i](module) < 0)
+            goto fail;
+    if (mt_py_bind_init() < 0 ||
+        add_space(module, "_VariableFunctions", mt_py_functions, mt_py_creation_functions) < 0 ||
+        add_space(module, "_nn", mt_py_nn, NULL) < 0 || add_space(module, "_linalg", mt_py_linalg, NULL) < 0 ||
+        add_space(module, "_fft", mt_py_fft, NULL) < 0 || add_space(module, "_special", mt_py_special, NULL) < 0)
+        goto fail;
+    return module;
+fail:
+    Py_DECREF(module);
+    return NULL;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hand-written functions of _C that are no ops: default dtype, promotion queries, grad mode, threads. */
+#include <string.h>
+
+#include "base/cpuinfo.h"
+#include "base/parallel.h"
+#include "bindings/bind.h"
+
+/* --- default dtype and promotion --- */
+
+static PyObject *get_default_dtype(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return mt_py_dtype_get(mt_default_dtype());
+}
+
+static PyObject *set_default_dtype(PyObject *module, PyObject *o)
+{
+    mt_dtype d;
+
+    (void)module;
+    if (mt_py_to_dtype(&d, o) != 1) {
+        PyErr_Format(PyExc_TypeError, "invalid dtype object: expected torch.dtype, got %s", Py_TYPE(o)->tp_name);
+        return NULL;
+    }
+    if (!mt_dtype_is_float(d)) {
+        PyErr_SetString(PyExc_TypeError, "only floating-point types are supported as the default type");
+        return NULL;
+    }
+    mt_set_default_dtype(d);
+    Py_RETURN_NONE;
+}
+
+static PyObject *promote_types(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    mt_dtype a, b;
+
+    (void)module;
+    if (nargs != 2 || mt_py_to_dtype(&a, args[0]) != 1 || mt_py_to_dtype(&b, args[1]) != 1) {
+        PyErr_SetString(PyExc_TypeError, "promote_types(): arguments 'type1' and 'type2' must be torch.dtype");
+        return NULL;
+    }
+    return mt_py_dtype_get(mt_dtype_promote(a, b));
+}
+
+static PyObject *can_cast(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"from_", "to", NULL};
+    PyObject *from, *to;
+    mt_dtype a, b;
+
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:can_cast", keywords, &from, &to))
+        return NULL;
+    if (mt_py_to_dtype(&a, from) != 1 || mt_py_to_dtype(&b, to) != 1) {
+        PyErr_SetString(PyExc_TypeError, "can_cast(): arguments 'from_' and 'to' must be torch.dtype");
+        return NULL;
+    }
+    return PyBool_FromLong(mt_dtype_can_cast(a, b));
+}
+
+static int add_operand(mt_promotion *p, PyObject *o)
+{
+    mt_scalar s;
+
+    if (mt_py_is_tensor(o)) {
+        mt_tensor *t = mt_py_impl(o);
+
+        mt_promotion_add(p, (mt_dtype)t->dtype, t->ndim, mt_tensor_is_wrapped_number(t));
+        return 0;
+    }
+    if (mt_py_to_scalar(&s, o) == 1) {
+        mt_promotion_add(p, mt_scalar_dtype(s), 0, true);
+        return 0;
+    }
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "result_type(): argument must be Tensor or Number, not %s", Py_TYPE(o)->tp_name);
+    return -1;
+}
+
+static PyObject *result_type(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"tensor", "other", NULL};
+    PyObject *a, *b;
+    mt_promotion p = MT_PROMOTION_INIT;
+
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:result_type", keywords, &a, &b))
+        return NULL;
+    if (add_operand(&p, a) < 0 || add_operand(&p, b) < 0)
+        return NULL;
+    return mt_py_dtype_get(mt_promotion_result(&p));
+}
+
+/* --- grad mode --- */
+
+static PyObject *is_grad_enabled(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong(mt_thread.grad_mode);
+}
+
+static PyObject *set_grad_enabled(PyObject *module, PyObject *o)
+{
+    int on = PyObject_IsTrue(o);
+
+    (void)module;
+    if (on < 0)
+        return NULL;
+    mt_thread.grad_mode = on;
+    Py_RETURN_NONE;
+}
+
+static PyObject *is_inference_mode_enabled(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong(mt_thread.inference_mode);
+}
+
+/* Context managers that set grad mode on entry and put the old one back; nested uses of one object stack. */
+typedef struct grad_guard {
+    PyObject_HEAD
+    uint64_t saved;     /* bit stack of previous modes */
+    uint8_t depth, value;
+} grad_guard;
+
+static PyObject *guard_enter(PyObject *o, PyObject *unused)
+{
+    grad_guard *g = (grad_guard *)o;
+
+    (void)unused;
+    if (g->depth == 64) {
+        PyErr_SetString(PyExc_RuntimeError, "a grad mode object is entered too often");
+        return NULL;
+    }
+    g->saved = g->saved << 1 | mt_thread.grad_mode;
+    g->depth++;
+    mt_thread.grad_mode = g->value;
+    Py_RETURN_NONE;
+}
+
+static PyObject *guard_exit(PyObject *o, PyObject *const *args, Py_ssize_t nargs)
+{
+    grad_guard *g = (grad_guard *)o;
+
+    (void)args, (void)nargs;
+    if (g->depth == 0) {
+        PyErr_SetString(PyExc_RuntimeError, "a grad mode object is left without having been entered");
+        return NULL;
+    }
+    mt_thread.grad_mode = g->saved & 1;
+    g->saved >>= 1;
+    g->depth--;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef guard_methods[] = {
+    {"__enter__", guard_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))guard_exit, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject NoGrad_Type, EnableGrad_Type;
+
+static PyObject *guard_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    grad_guard *g = (grad_guard *)type->tp_alloc(type, 0);
+
+    (void)args, (void)kwargs;
+    if (g)
+        g->value = !PyType_IsSubtype(type, &NoGrad_Type);
+    return (PyObject *)g;
+}
+
+static PyTypeObject NoGrad_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._NoGrad",
+    .tp_basicsize = sizeof(grad_guard),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_methods = guard_methods,
+    .tp_new = guard_new,
+};
+
+static PyTypeObject EnableGrad_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._EnableGrad",
+    .tp_basicsize = sizeof(grad_guard),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_methods = guard_methods,
+    .tp_new = guard_new,
+};
+
+/* --- threads and the machine --- */
+
+static PyObject *get_num_threads(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromLong(mt_get_num_threads());
+}
+
+static PyObject *set_num_threads(PyObject *module, PyObject *o)
+{
+    int64_t n;
+    int rc = mt_py_to_int(&n, o);
+
+    (void)module;
+    if (rc < 0)
+        return NULL;
+    if (rc == 0) {
+        PyErr_Format(PyExc_TypeError, "set_num_threads expects an int, but got %s", Py_TYPE(o)->tp_name);
+        return NULL;
+    }
+    if (n <= 0 || n > 4096) {
+        PyErr_SetString(PyExc_RuntimeError, "set_num_threads expects a positive integer");
+        return NULL;
+    }
+    mt_set_num_threads((int)n);
+    Py_RETURN_NONE;
+}
+
+static PyObject *cpu_capability(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyUnicode_FromString(mt_isa_name(mt_cpu_isa()));
+}
+
+static PyObject *cuda_available(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong(mt_device_table[MT_DEVICE_CUDA] != NULL);
+}
+
+/* Names of all catalog ops: (name, overload, schema, flags, where, doc), for coverage, tests and overrides. */
+static PyObject *op_records(PyObject *module, PyObject *unused)
+{
+    PyObject *list = PyList_New(mt_op_count);
+
+    (void)module, (void)unused;
+    for (int i = 0; list && i < mt_op_count; i++) {
+        const mt_op *op = &mt_op_table[i];
+        PyObject *row = Py_BuildValue("(sssIss)", op->name, op->overload, op->schema, (unsigned)op->flags, op->where,
+                                      op->doc ? op->doc : "");
+
+        if (!row)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, row);
+    }
+    return list;
+}
+
+/* Python-visible names: (space, kind, name, in-place?, has out=, [op ids]). */
+static PyObject *func_records(PyObject *module, PyObject *unused)
+{
+    PyObject *list = PyList_New(mt_py_func_count);
+
+    (void)module, (void)unused;
+    for (int i = 0; list && i < mt_py_func_count; i++) {
+        const mt_py_func *f = &mt_py_func_table[i];
+        PyObject *ids = PyTuple_New(f->n_overloads), *row;
+
+        for (int k = 0; ids && k < f->n_overloads; k++)
+            PyTuple_SET_ITEM(ids, k, PyLong_FromLong(f->overloads[k]->id));
+        row = ids ? Py_BuildValue("(sssOON)", f->space, f->kind == MT_PY_METHOD ? "method" : "function", f->name,
+                                  f->variant == MT_VARIANT_INPLACE ? Py_True : Py_False,
+                                  f->flags & MT_PY_HAS_OUT ? Py_True : Py_False, ids)
+                  : NULL;
+        if (!row)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, row);
+    }
+    return list;
+}
+
+static PyMethodDef functions[] = {
+    {"get_default_dtype", get_default_dtype, METH_NOARGS, "get_default_dtype() -> dtype"},
+    {"_set_default_dtype", set_default_dtype, METH_O, NULL},
+    {"promote_types", (PyCFunction)(void (*)(void))promote_types, METH_FASTCALL, "promote_types(type1, type2) -> dtype"},
+    {"can_cast", (PyCFunction)(void (*)(void))can_cast, METH_VARARGS | METH_KEYWORDS, "can_cast(from_, to) -> bool"},
+    {"result_type", (PyCFunction)(void (*)(void))result_type, METH_VARARGS | METH_KEYWORDS,
+     "result_type(tensor1, tensor2) -> dtype"},
+    {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "is_grad_enabled() -> bool"},
+    {"_set_grad_enabled", set_grad_enabled, METH_O, NULL},
+    {"is_inference_mode_enabled", is_inference_mode_enabled, METH_NOARGS, NULL},
+    {"get_num_threads", get_num_threads, METH_NOARGS, "get_num_threads() -> int"},
+    {"set_num_threads", set_num_threads, METH_O, "set_num_threads(int)"},
+    {"_get_cpu_capability", cpu_capability, METH_NOARGS, NULL},
+    {"_cuda_isAvailable", cuda_available, METH_NOARGS, NULL},
+    {"_op_records", op_records, METH_NOARGS, NULL},
+    {"_func_records", func_records, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+int mt_py_module_functions_init(PyObject *module)
+{
+    if (PyType_Ready(&NoGrad_Type) < 0 || PyType_Ready(&EnableGrad_Type) < 0)
+        return -1;
+    if (PyModule_AddObjectRef(module, "_NoGrad", (PyObject *)&NoGrad_Type) < 0 ||
+        PyModule_AddObjectRef(module, "_EnableGrad", (PyObject *)&EnableGrad_Type) < 0)
+        return -1;
+    return PyModule_AddFunctions(module, functions);
+}

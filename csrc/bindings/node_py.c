@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Graph nodes as Python objects. The class of a node is made from its name at first need (AddBackward0, ...), a
+   subclass of _C._NodeBase. A node object owns its node; the node knows its object, so there is one while it lives. */
+#include "bindings/autograd_internal.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef struct node_object {
+    PyObject_HEAD
+    mt_node *n;
+    PyObject *metadata, *pre_hooks, *post_hooks, *weaklist;
+} node_object;
+
+static PyTypeObject NodeBase_Type;
+static PyObject *node_types; /* dict: name -> class */
+
+mt_node *mt_py_node_of(PyObject *o)
+{
+    return PyObject_TypeCheck(o, &NodeBase_Type) ? ((node_object *)o)->n : NULL;
+}
+
+static const char *short_name(const char *name)
+{
+    const char *colons = strrchr(name, ':');
+
+    return colons ? colons + 1 : name;
+}
+
+static PyObject *type_of_node(const mt_node *n)
+{
+    const char *name = short_name(mt_node_name(n));
+    PyObject *type = PyDict_GetItemString(node_types, name);
+    static PyType_Slot slots[] = {{0, NULL}};
+    PyType_Spec spec = {NULL, 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+    char *full;
+
+    if (type)
+        return type;
+    full = PyMem_Malloc(strlen(name) + 32); /* lives as long as the class: 3.10 keeps the pointer */
+    if (!full)
+        return PyErr_NoMemory();
+    sprintf(full, "minitorch.autograd.%s", name);
+    spec.name = full;
+    type = PyType_FromSpecWithBases(&spec, (PyObject *)&NodeBase_Type);
+    if (!type || PyDict_SetItemString(node_types, name, type) < 0) {
+        Py_XDECREF(type);
+        return NULL;
+    }
+    Py_DECREF(type); /* the dictionary keeps it */
+    return type;
+}
+
+PyObject *mt_py_node_wrap(mt_node *n)
+{
+    PyTypeObject *type;
+    node_object *self;
+
+    if (!n)
+        Py_RETURN_NONE;
+    if (n->py)
+        return Py_NewRef((PyObject *)n->py);
+    type = (PyTypeObject *)type_of_node(n);
+    self = type ? (node_object *)type->tp_alloc(type, 0) : NULL;
+    if (!self)
+        return NULL;
+    self->n = mt_node_ref(n);
+    n->py = self;
+    return (PyObject *)self;
+}
+
+static int node_traverse(PyObject *o, visitproc visit, void *arg)
+{
+    node_object *self = (node_object *)o;
+
+    Py_VISIT(Py_TYPE(o));
+    Py_VISIT(self->metadata);
+    Py_VISIT(self->pre_hooks);
+    Py_VISIT(self->post_hooks);
+    return 0;
+}
+
+static int node_clear(PyObject *o)
+{
+    node_object *self = (node_object *)o;
+
+    Py_CLEAR(self->metadata);
+    return 0;
+}
+
+static void node_dealloc(PyObject *o)
+{
+    node_object *self = (node_object *)o;
+    PyTypeObject *type = Py_TYPE(o);
+
+    PyObject_GC_UnTrack(o);
+    if (self->weaklist)
+        PyObject_ClearWeakRefs(o);
+    Py_CLEAR(self->metadata);
+    Py_CLEAR(self->pre_hooks);
+    Py_CLEAR(self->post_hooks);
+    if (self->n) {
+        self->n->py = NULL;
+        mt_node_clear(&self->n);
+    }
+    type->tp_free(o);
+    Py_DECREF(type);
+}
+
+/* --- attributes --- */
+
+static PyObject *node_name(PyObject *o, PyObject *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(mt_node_name(((node_object *)o)->n));
+}
+
+static PyObject *node_next_functions(PyObject *o, void *closure)
+{
+    mt_node *n = ((node_object *)o)->n;
+    PyObject *tuple = PyTuple_New(n->n_edges);
+
+    (void)closure;
+    for (uint32_t i = 0; tuple && i < n->n_edges; i++) {
+        PyObject *pair = Py_BuildValue("(Nk)", mt_py_node_wrap(n->edge[i].node), (unsigned long)n->edge[i].input);
+
+        if (!pair)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, pair);
+    }
+    return tuple;
+}
+
+static PyObject *node_metadata(PyObject *o, void *closure)
+{
+    node_object *self = (node_object *)o;
+
+    (void)closure;
+    if (!self->metadata && !(self->metadata = PyDict_New()))
+        return NULL;
+    return Py_NewRef(self->metadata);
+}
+
+static PyObject *node_variable(PyObject *o, void *closure)
+{
+    mt_tensor *t = mt_node_variable(((node_object *)o)->n);
+
+    (void)closure;
+    if (!t) {
+        PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute 'variable'", Py_TYPE(o)->tp_name);
+        return NULL;
+    }
+    return mt_py_wrap(mt_tensor_ref(t));
+}
+
+static PyObject *node_sequence(PyObject *o, PyObject *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(((node_object *)o)->n->sequence);
+}
+
+/* _saved_self, _saved_result, _saved_dim ... */
+static PyObject *saved_value(mt_node *n, const char *name)
+{
+    const mt_grad *grad = n->op ? n->op->grad : NULL;
+
+    for (int k = 0; grad && k < grad->n_saved; k++) {
+        const mt_saved_spec *spec = &grad->saved[k];
+        mt_tensor *t = NULL;
+
+        if (strcmp(spec->name, name) != 0)
+            continue;
+        if (n->saved[k].value.kind != MT_ARG_TENSOR)
+            return mt_py_from_value(&n->saved[k].value);
+        if (mt_saved_unpack(&t, n, k) < 0)
+            return mt_py_raise();
+        return mt_py_wrap(t);
+    }
+    return NULL;
+}
+
+static PyObject *node_getattro(PyObject *o, PyObject *name)
+{
+    PyObject *value = PyObject_GenericGetAttr(o, name), *saved;
+    const char *text;
+
+    if (value || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return value;
+    text = PyUnicode_AsUTF8(name);
+    if (!text || strncmp(text, "_saved_", 7) != 0)
+        return NULL;
+    PyErr_Clear();
+    saved = saved_value(((node_object *)o)->n, text + 7);
+    if (!saved && !PyErr_Occurred())
+        PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%U'", Py_TYPE(o)->tp_name, name);
+    return saved;
+}
+
+/* --- hooks: an ordered dictionary per kind, made at the first registration --- */
+
+static PyObject *register_in(PyObject *o, PyObject **dict, mt_hook_kind kind, const mt_hook_ops *ops, PyObject *hook)
+{
+    node_object *self = (node_object *)o;
+    PyObject *module, *handle;
+
+    module = PyImport_ImportModule("minitorch.utils.hooks");
+    if (!module)
+        return NULL;
+    if (!*dict) {
+        PyObject *collections = PyImport_ImportModule("collections");
+
+        *dict = collections ? PyObject_CallMethod(collections, "OrderedDict", NULL) : NULL;
+        Py_XDECREF(collections);
+        if (*dict && mt_node_add_hook(self->n, kind, ops, *dict) < 0) {
+            Py_CLEAR(*dict);
+            mt_py_raise();
+        } else if (*dict) {
+            Py_INCREF(*dict); /* the hook owns one reference */
+        }
+    }
+    handle = *dict ? PyObject_CallMethod(module, "RemovableHandle", "O", *dict) : NULL;
+    Py_DECREF(module);
+    if (handle) {
+        PyObject *id = PyObject_GetAttrString(handle, "id");
+
+        if (!id || PyObject_SetItem(*dict, id, hook) < 0)
+            Py_CLEAR(handle);
+        Py_XDECREF(id);
+    }
+    return handle;
+}
+
+static PyObject *node_register_hook(PyObject *o, PyObject *hook)
+{
+    return register_in(o, &((node_object *)o)->post_hooks, MT_HOOK_POST, &mt_py_post_dict_hook, hook);
+}
+
+static PyObject *node_register_prehook(PyObject *o, PyObject *hook)
+{
+    return register_in(o, &((node_object *)o)->pre_hooks, MT_HOOK_PRE, &mt_py_pre_dict_hook, hook);
+}
+
+static PyObject *node_register_hook_dict(PyObject *o, PyObject *tensor)
+{
+    (void)o, (void)tensor; /* the hooks of a non-leaf already sit on its node */
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef node_methods[] = {
+    {"name", node_name, METH_NOARGS, "name() -> str"},
+    {"_sequence_nr", node_sequence, METH_NOARGS, NULL},
+    {"register_hook", node_register_hook, METH_O,
+     "register_hook(fn) -> RemovableHandle: fn(grad_inputs, grad_outputs) runs after the node."},
+    {"register_prehook", node_register_prehook, METH_O,
+     "register_prehook(fn) -> RemovableHandle: fn(grad_outputs) runs before the node."},
+    {"_register_hook_dict", node_register_hook_dict, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef node_getset[] = {
+    {"next_functions", node_next_functions, NULL, NULL, NULL},
+    {"metadata", node_metadata, NULL, NULL, NULL},
+    {"variable", node_variable, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject NodeBase_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._NodeBase",
+    .tp_basicsize = sizeof(node_object),
+    .tp_dealloc = node_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_traverse = node_traverse,
+    .tp_clear = node_clear,
+    .tp_getattro = node_getattro,
+    .tp_weaklistoffset = offsetof(node_object, weaklist),
+    .tp_methods = node_methods,
+    .tp_getset = node_getset,
+};
+
+int mt_py_node_init(PyObject *module)
+{
+    if (PyType_Ready(&NodeBase_Type) < 0 || !(node_types = PyDict_New()))
+        return -1;
+    return PyModule_AddObjectRef(module, "_NodeBase", (PyObject *)&NodeBase_Type);
+}

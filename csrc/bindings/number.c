@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Number slots and comparisons. Each slot first tries the short road (exact tensors or a Python number, no
+   gradient, no mode), then goes through the binder as the method call would. A TypeError of a binary slot becomes
+   NotImplemented, so that Python tries the other operand. */
+#include "bindings/bind.h"
+
+#include <string.h>
+
+/* A method or function found by name at first use. */
+typedef struct lazy_func {
+    const char *name;
+    uint8_t kind;
+    const mt_py_func *func;
+} lazy_func;
+
+const mt_py_func *mt_py_find_func(const char *name, int kind)
+{
+    for (int i = 0; i < mt_py_func_count; i++)
+        if (mt_py_func_table[i].kind == kind && strcmp(mt_py_func_table[i].name, name) == 0)
+            return &mt_py_func_table[i];
+    PyErr_Format(PyExc_NotImplementedError, "no such operation: %s", name);
+    return NULL;
+}
+
+static inline const mt_py_func *find(lazy_func *lazy)
+{
+    if (MT_UNLIKELY(!lazy->func))
+        lazy->func = mt_py_find_func(lazy->name, lazy->kind);
+    return lazy->func;
+}
+
+static PyObject *call2(lazy_func *lazy, PyObject *self, PyObject *other)
+{
+    const mt_py_func *f = find(lazy);
+
+    if (!f)
+        return NULL;
+    if (f->kind == MT_PY_METHOD)
+        return mt_py_call(f, self, &other, 1, NULL);
+    return mt_py_call(f, NULL, (PyObject *[]){self, other}, 2, NULL);
+}
+
+static PyObject *not_implemented_on_type_error(PyObject *result)
+{
+    if (!result && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    return result;
+}
+
+/* --- the short road --- */
+
+static inline bool python_number(mt_scalar *out, PyObject *o)
+{
+    if (PyFloat_CheckExact(o)) {
+        *out = mt_scalar_from_double(PyFloat_AS_DOUBLE(o));
+        return true;
+    }
+    if (PyLong_CheckExact(o)) {
+        int overflow = 0;
+        int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
+
+        *out = mt_scalar_from_int(i);
+        return overflow == 0;
+    }
+    return false;
+}
+
+/* 1: *result is set (NULL on error); 0: take the general road. */
+static inline int short_binary(PyObject **result, const mt_op *op, PyObject *a, PyObject *b)
+{
+    mt_tensor *out = NULL;
+    mt_scalar s;
+    int rc;
+
+    if (MT_UNLIKELY(mt_thread.slow))
+        return 0;
+    if (mt_py_is_exact(a)) {
+        if (mt_py_is_exact(b))
+            rc = mt_fast_binary(&out, op, mt_py_impl(a), mt_py_impl(b));
+        else if (python_number(&s, b))
+            rc = mt_fast_binary_scalar(&out, op, mt_py_impl(a), s, false);
+        else
+            return 0;
+    } else if (mt_py_is_exact(b) && python_number(&s, a)) {
+        rc = mt_fast_binary_scalar(&out, op, mt_py_impl(b), s, true);
+    } else {
+        return 0;
+    }
+    if (rc == 0)
+        return 0;
+    *result = rc < 0 ? mt_py_raise() : mt_py_wrap(out);
+    return 1;
+}
+
+static inline int short_inplace(PyObject **result, const mt_op *op, PyObject *a, PyObject *b)
+{
+    mt_tensor *out, *t;
+    mt_scalar s;
+    int rc;
+
+    if (MT_UNLIKELY(mt_thread.slow) || !mt_py_is_exact(a))
+        return 0;
+    t = out = mt_py_impl(a);
+    if (t->flags & MT_FLAG_VIEW)
+        return 0;
+    if (mt_py_is_exact(b))
+        rc = mt_fast_binary(&out, op, t, mt_py_impl(b));
+    else if (python_number(&s, b))
+        rc = mt_fast_binary_scalar(&out, op, t, s, false);
+    else
+        return 0;
+    if (rc == 0)
+        return 0;
+    *result = rc < 0 ? mt_py_raise() : Py_NewRef(a);
+    return 1;
+}
+
+/* A slot: METHOD of the left tensor, REFLECTED method of the right one when the left is no tensor. */
+#define SHORT(slot) (find(&slot) ? slot.func->overloads[0] : NULL)
+#define BINARY(slot, method, reflected)                                                    \
+    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                           \
+    static lazy_func lazy_r##slot = {reflected, MT_PY_METHOD, NULL};                       \
+    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                               \
+    {                                                                                      \
+        PyObject *result = NULL;                                                           \
+        const mt_op *op = SHORT(lazy_##slot);                                              \
+                                                                                           \
+        if (!op)                                                                           \
+            return NULL;                                                                   \
+        if (short_binary(&result, op, a, b))                                               \
+            return result;                                                                 \
+        if (mt_py_is_tensor(a))                                                            \
+            return not_implemented_on_type_error(call2(&lazy_##slot, a, b));               \
+        return not_implemented_on_type_error(call2(&lazy_r##slot, b, a));                  \
+    }
+#define INPLACE(slot, method)                                                              \
+    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                           \
+    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                               \
+    {                                                                                      \
+        PyObject *result = NULL;                                                           \
+        const mt_op *op = SHORT(lazy_##slot);                                              \
+                                                                                           \
+        if (!op)                                                                           \
+            return NULL;                                                                   \
+        if (short_inplace(&result, op, a, b))                                              \
+            return result;                                                                 \
+        return not_implemented_on_type_error(call2(&lazy_##slot, a, b));                   \
+    }
+/* The left operand is no tensor and the op does not commute: a function of both. */
+#define BINARY_FUNCTION(slot, method, function)                                            \
+    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                           \
+    static lazy_func lazy_r##slot = {function, MT_PY_FUNCTION, NULL};                      \
+    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                               \
+    {                                                                                      \
+        PyObject *result = NULL;                                                           \
+        const mt_op *op = SHORT(lazy_##slot);                                              \
+                                                                                           \
+        if (!op)                                                                           \
+            return NULL;                                                                   \
+        if (mt_py_is_exact(a) && short_binary(&result, op, a, b))                          \
+            return result;                                                                 \
+        if (mt_py_is_tensor(a))                                                            \
+            return not_implemented_on_type_error(call2(&lazy_##slot, a, b));               \
+        return not_implemented_on_type_error(reflected_function(&lazy_r##slot, a, b));     \
+    }
+
+static PyObject *reflected_function(lazy_func *lazy, PyObject *a, PyObject *b)
+{
+    const mt_py_func *f = find(lazy);
+    PyObject *number = NULL, *result;
+
+    if (!f)
+        return NULL;
+    if (mt_py_is_number(a)) {
+        /* Functions without a number overload on the left take the number as a tensor of its own. */
+        mt_scalar s;
+        mt_tensor *t = NULL;
+
+        result = mt_py_call(f, NULL, (PyObject *[]){a, b}, 2, NULL);
+        if (result || !PyErr_ExceptionMatches(PyExc_TypeError))
+            return result;
+        PyErr_Clear();
+        if (mt_py_to_scalar(&s, a) != 1)
+            return NULL;
+        if (mt_tensor_from_scalar(&t, s) < 0)
+            return mt_py_raise();
+        number = mt_py_wrap(t);
+        if (!number)
+            return NULL;
+        a = number;
+    }
+    result = mt_py_call(f, NULL, (PyObject *[]){a, b}, 2, NULL);
+    Py_XDECREF(number);
+    return result;
+}
+
+BINARY(add, "add", "add")
+BINARY(mul, "mul", "mul")
+BINARY(and, "bitwise_and", "bitwise_and")
+BINARY(or, "bitwise_or", "bitwise_or")
+BINARY(xor, "bitwise_xor", "bitwise_xor")
+BINARY_FUNCTION(sub, "sub", "sub")
+BINARY_FUNCTION(truediv, "div", "div")
+BINARY_FUNCTION(floordiv, "floor_divide", "floor_divide")
+BINARY_FUNCTION(remainder, "remainder", "remainder")
+BINARY_FUNCTION(matmul, "matmul", "matmul")
+BINARY_FUNCTION(lshift, "bitwise_left_shift", "bitwise_left_shift")
+BINARY_FUNCTION(rshift, "bitwise_right_shift", "bitwise_right_shift")
+INPLACE(iadd, "add_")
+INPLACE(isub, "sub_")
+INPLACE(imul, "mul_")
+INPLACE(itruediv, "div_")
+INPLACE(ifloordiv, "floor_divide_")
+INPLACE(iremainder, "remainder_")
+INPLACE(iand, "bitwise_and_")
+INPLACE(ior, "bitwise_or_")
+INPLACE(ixor, "bitwise_xor_")
+INPLACE(ilshift, "bitwise_left_shift_")
+INPLACE(irshift, "bitwise_right_shift_")
+
+static lazy_func lazy_pow = {"pow", MT_PY_METHOD, NULL}, lazy_rpow = {"pow", MT_PY_FUNCTION, NULL},
+                 lazy_ipow = {"pow_", MT_PY_METHOD, NULL};
+
+static PyObject *tensor_pow(PyObject *a, PyObject *b, PyObject *modulo)
+{
+    if (modulo != Py_None)
+        Py_RETURN_NOTIMPLEMENTED;
+    if (mt_py_is_tensor(a))
+        return not_implemented_on_type_error(call2(&lazy_pow, a, b));
+    return not_implemented_on_type_error(call2(&lazy_rpow, a, b));
+}
+
+static PyObject *tensor_ipow(PyObject *a, PyObject *b, PyObject *modulo)
+{
+    (void)modulo; /* CPython passes no third operand to **= */
+    return not_implemented_on_type_error(call2(&lazy_ipow, a, b));
+}
+
+static PyObject *tensor_divmod(PyObject *a, PyObject *b)
+{
+    PyObject *q = tensor_floordiv(a, b), *r, *result;
+
+    if (!q || q == Py_NotImplemented)
+        return q;
+    r = tensor_remainder(a, b);
+    if (!r || r == Py_NotImplemented) {
+        Py_DECREF(q);
+        return r;
+    }
+    result = PyTuple_Pack(2, q, r);
+    Py_DECREF(q);
+    Py_DECREF(r);
+    return result;
+}
+
+/* --- unary --- */
+
+#define UNARY(slot, method)                                                                \
+    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                           \
+    static PyObject *tensor_##slot(PyObject *a)                                            \
+    {                                                                                      \
+        const mt_op *op = SHORT(lazy_##slot);                                              \
+        mt_tensor *out = NULL;                                                             \
+        int rc = 0;                                                                        \
+                                                                                           \
+        if (!op)                                                                           \
+            return NULL;                                                                   \
+        if (!mt_thread.slow && mt_py_is_exact(a) && op->pointwise)                         \
+            rc = mt_fast_unary(&out, op, mt_py_impl(a));                                   \
+        if (rc)                                                                            \
+            return rc < 0 ? mt_py_raise() : mt_py_wrap(out);                               \
+        return mt_py_call(lazy_##slot.func, a, NULL, 0, NULL);                             \
+    }
+
+UNARY(neg, "neg")
+UNARY(abs, "abs")
+UNARY(pos, "positive")
+UNARY(invert, "bitwise_not")
+
+/* --- conversions --- */
+
+static int one_element(mt_scalar *out, PyObject *self, const char *what)
+{
+    mt_tensor *t = mt_py_impl(self);
+
+    if (t->numel != 1) {
+        PyErr_Format(PyExc_ValueError, "only one element tensors can be converted to Python scalars (%s)", what);
+        return -1;
+    }
+    if (mt_tensor_item(out, t) < 0) {
+        mt_py_raise();
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *tensor_float(PyObject *self)
+{
+    mt_scalar s;
+
+    if (mt_py_needs_override(self))
+        return mt_py_override_method(self, "__float__", PyTuple_Pack(1, self), NULL);
+    if (one_element(&s, self, "float") < 0)
+        return NULL;
+    if (s.category == MT_CAT_COMPLEX && s.v.c.im != 0) {
+        PyErr_SetString(PyExc_RuntimeError, "value cannot be converted to type double without overflow");
+        return NULL;
+    }
+    return PyFloat_FromDouble(mt_scalar_to_double(s));
+}
+
+static PyObject *tensor_int(PyObject *self)
+{
+    mt_scalar s;
+
+    if (mt_py_needs_override(self))
+        return mt_py_override_method(self, "__int__", PyTuple_Pack(1, self), NULL);
+    if (one_element(&s, self, "int") < 0)
+        return NULL;
+    if (s.category == MT_CAT_COMPLEX && s.v.c.im != 0) {
+        PyErr_SetString(PyExc_RuntimeError, "value cannot be converted to type int64_t without overflow");
+        return NULL;
+    }
+    if (s.category >= MT_CAT_FLOAT)
+        return PyLong_FromDouble(mt_scalar_to_double(s));
+    return PyLong_FromLongLong(s.v.i);
+}
+
+static PyObject *tensor_index(PyObject *self)
+{
+    mt_tensor *t = mt_py_impl(self);
+    mt_scalar s;
+
+    if (mt_py_needs_override(self))
+        return mt_py_override_method(self, "__index__", PyTuple_Pack(1, self), NULL);
+    if (t->numel != 1 || !mt_dtype_is_integral((mt_dtype)t->dtype, true)) {
+        PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
+        return NULL;
+    }
+    if (one_element(&s, self, "index") < 0)
+        return NULL;
+    return PyLong_FromLongLong(s.v.i);
+}
+
+static int tensor_bool(PyObject *self)
+{
+    mt_tensor *t = mt_py_impl(self);
+    mt_scalar s;
+
+    if (mt_py_needs_override(self)) {
+        PyObject *args = PyTuple_Pack(1, self);
+        PyObject *result = args ? mt_py_override_method(self, "__bool__", args, NULL) : NULL;
+        int truth = result ? PyObject_IsTrue(result) : -1;
+
+        Py_XDECREF(args);
+        Py_XDECREF(result);
+        return truth;
+    }
+    if (t->numel != 1) {
+        PyErr_SetString(PyExc_RuntimeError, t->numel == 0
+                                                ? "Boolean value of Tensor with no values is ambiguous"
+                                                : "Boolean value of Tensor with more than one value is ambiguous");
+        return -1;
+    }
+    if (mt_tensor_item(&s, t) < 0) {
+        mt_py_raise();
+        return -1;
+    }
+    return mt_scalar_is_true(s);
+}
+
+PyObject *mt_py_tensor_complex(PyObject *self, PyObject *unused)
+{
+    mt_scalar s;
+    mt_c128 c;
+
+    (void)unused;
+    if (one_element(&s, self, "complex") < 0)
+        return NULL;
+    c = mt_scalar_to_complex(s);
+    return PyComplex_FromDoubles(c.re, c.im);
+}
+
+PyNumberMethods mt_py_tensor_number = {
+    .nb_add = tensor_add,
+    .nb_subtract = tensor_sub,
+    .nb_multiply = tensor_mul,
+    .nb_remainder = tensor_remainder,
+    .nb_divmod = tensor_divmod,
+    .nb_power = tensor_pow,
+    .nb_negative = tensor_neg,
+    .nb_positive = tensor_pos,
+    .nb_absolute = tensor_abs,
+    .nb_bool = tensor_bool,
+    .nb_invert = tensor_invert,
+    .nb_lshift = tensor_lshift,
+    .nb_rshift = tensor_rshift,
+    .nb_and = tensor_and,
+    .nb_xor = tensor_xor,
+    .nb_or = tensor_or,
+    .nb_int = tensor_int,
+    .nb_float = tensor_float,
+    .nb_inplace_add = tensor_iadd,
+    .nb_inplace_subtract = tensor_isub,
+    .nb_inplace_multiply = tensor_imul,
+    .nb_inplace_remainder = tensor_iremainder,
+    .nb_inplace_power = tensor_ipow,
+    .nb_inplace_lshift = tensor_ilshift,
+    .nb_inplace_rshift = tensor_irshift,
+    .nb_inplace_and = tensor_iand,
+    .nb_inplace_xor = tensor_ixor,
+    .nb_inplace_or = tensor_ior,
+    .nb_floor_divide = tensor_floordiv,
+    .nb_true_divide = tensor_truediv,
+    .nb_inplace_floor_divide = tensor_ifloordiv,
+    .nb_inplace_true_divide = tensor_itruediv,
+    .nb_index = tensor_index,
+    .nb_matrix_multiply = tensor_matmul,
+};
+
+/* --- comparisons --- */
+
+static lazy_func compare_funcs[] = {
+    [Py_LT] = {"lt", MT_PY_METHOD, NULL}, [Py_LE] = {"le", MT_PY_METHOD, NULL}, [Py_EQ] = {"eq", MT_PY_METHOD, NULL},
+    [Py_NE] = {"ne", MT_PY_METHOD, NULL}, [Py_GT] = {"gt", MT_PY_METHOD, NULL}, [Py_GE] = {"ge", MT_PY_METHOD, NULL},
+};
+
+PyObject *mt_py_tensor_richcompare(PyObject *a, PyObject *b, int op)
+{
+    lazy_func *lazy = &compare_funcs[op];
+    PyObject *result = NULL;
+
+    if (!find(lazy))
+        return NULL;
+    if (short_binary(&result, lazy->func->overloads[0], a, b))
+        return result;
+    return not_implemented_on_type_error(call2(lazy, a, b));
+}
