@@ -86,7 +86,7 @@ typedef struct mt_hook_frame {
     mt_node *node;
     mt_tensor **grads;       /* gradients of the forward outputs */
     mt_tensor **results;     /* gradients of the forward inputs (POST) */
-    uint32_t n_grads, n_results;
+    int n_grads, n_results;
     uint32_t input;          /* TENSOR */
     mt_tensor *variable;     /* POST_ACCUMULATE */
 } mt_hook_frame;
@@ -109,10 +109,12 @@ struct mt_hook {
 int mt_autograd_add_tensor_hook(mt_tensor *t, const mt_hook_ops *ops, void *ctx);
 int mt_autograd_add_post_accumulate_hook(mt_tensor *t, const mt_hook_ops *ops, void *ctx);
 int mt_node_add_hook(mt_node *n, mt_hook_kind kind, const mt_hook_ops *ops, void *ctx);
-/* Removes the hook with this context from a list (&node->hooks, &meta->hooks); destroys its context. */
+/* Removes the hook with this context from a list (&node->hooks, &meta->hooks); destroys its context, so that a hook which
+   removes itself must hold its context while it runs. */
 bool mt_hook_remove(mt_hook **list, const void *ctx);
 /* First live hook of this kind (and input, for TENSOR hooks) behind `after` (NULL: from the start). */
 mt_hook *mt_hook_find(mt_hook *list, const mt_hook *after, mt_hook_kind kind, uint32_t input);
+/* Only when the owner of the list dies. */
 void mt_hook_clear(mt_hook **list);
 
 /* --- running --- */

@@ -31,8 +31,9 @@ typedef struct mt_saved {
 
 typedef struct mt_input_meta { /* of each forward output: what gradients must look like */
     int64_t *size;             /* in the node's own block */
-    uint8_t ndim, dtype;       /* dtype MT_DTYPE_NONE: this output takes no gradient */
+    uint8_t ndim, dtype;
     mt_device device;
+    bool takes_grad;           /* false: of a dtype without gradients, or no tensor at all (dtype MT_DTYPE_NONE) */
 } mt_input_meta;
 
 /* grads: one per forward output, NULL when undefined; out: one slot per edge, NULL on entry. */
@@ -67,8 +68,8 @@ struct mt_node {
     mt_refcount refs;
     uint16_t flags;              /* MT_NODE_... */
     uint8_t size_class;
-    uint32_t n_edges, n_inputs;  /* n_inputs: number of forward outputs */
-    uint32_t n_saved;
+    int n_edges, n_inputs;       /* n_inputs: number of forward outputs */
+    int n_saved;
     uint64_t sequence;           /* creation order; UINT64_MAX for AccumulateGrad */
     const mt_node_ops *ops;
     const mt_op *op;             /* NULL for AccumulateGrad, CopySlices, custom functions */
@@ -107,8 +108,8 @@ int mt_autograd_kernel(mt_call *call);
 
 /* Edges, saved values and input metadata are empty (metadata takes no gradient). n_dims is the room for the sizes of
    all inputs together. The sequence number is the next of the process. */
-int mt_node_new(mt_node **out, const mt_node_ops *ops, uint32_t n_edges, uint32_t n_saved, uint32_t n_inputs,
-                uint32_t n_dims);
+int mt_node_new(mt_node **out, const mt_node_ops *ops, int n_edges, int n_saved, int n_inputs,
+                int64_t n_dims);
 void mt_node_destroy(mt_node *n);
 
 static inline mt_node *mt_node_ref(mt_node *n)
@@ -138,20 +139,21 @@ static inline const char *mt_node_name(const mt_node *n)
     return n->ops->name(n);
 }
 
-/* Metadata of input k from the tensor that the forward op gave; the sizes must fit behind those already set. */
-void mt_node_set_input(mt_node *n, uint32_t k, const mt_tensor *t);
+/* Metadata of input k from the tensor that the forward op gave; NULL: it takes no gradient. To be called for k = 0,
+   1, ... in this order; the sizes together take the n_dims of mt_node_new. */
+void mt_node_set_input(mt_node *n, int k, const mt_tensor *t);
 /* For nodes whose outputs become known later: replaces all metadata. Elements may be NULL. */
-int mt_node_replace_inputs(mt_node *n, mt_tensor *const *tensors, uint32_t count);
+int mt_node_replace_inputs(mt_node *n, mt_tensor *const *tensors, int count);
 /* For nodes whose saved values become known later: n empty values, in a block of their own. */
-int mt_node_replace_saved(mt_node *n, uint32_t count);
+int mt_node_replace_saved(mt_node *n, int count);
 
 /* --- saved values --- */
 
 /* Saves into an empty slot. `is_output`: output number output_nr of n itself. RuntimeError for inference tensors. */
-int mt_saved_set_tensor(mt_node *n, uint32_t k, mt_tensor *t, bool is_output, uint32_t output_nr);
-int mt_saved_set_tensors(mt_node *n, uint32_t k, mt_tensors list);
-/* Plain values; number lists are copied. Strings are expected to be static. */
-int mt_saved_set_value(mt_node *n, uint32_t k, const mt_value *value);
+int mt_saved_set_tensor(mt_node *n, int k, mt_tensor *t, bool is_output, uint32_t output_nr);
+int mt_saved_set_tensors(mt_node *n, int k, mt_tensors list);
+/* Any value; lists and strings are copied. Generators and storages are not kept. */
+int mt_saved_set_value(mt_node *n, int k, const mt_value *value);
 /* Like mt_saved_tensor, but an output comes back with its history in any grad mode. */
 int mt_saved_unpack(mt_tensor **out, mt_node *n, int k);
 /* Drops the tensors of all saved values and marks them released. */

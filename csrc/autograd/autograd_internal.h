@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of this folder share. */
+#ifndef MT_AUTOGRAD_AUTOGRAD_INTERNAL_H
+#define MT_AUTOGRAD_AUTOGRAD_INTERNAL_H
+
+#include "autograd/autograd.h"
+
+/* A stretch of code that records whatever the caller's state is (or records nothing). */
+typedef struct mt_grad_scope {
+    uint32_t exclude;
+    bool grad_mode;
+} mt_grad_scope;
+
+static inline mt_grad_scope mt_grad_scope_enter(bool record)
+{
+    mt_grad_scope before = {mt_thread.exclude, mt_thread.grad_mode};
+
+    mt_thread.grad_mode = record;
+    mt_thread.exclude &= ~(MT_KEY_BIT(MT_KEY_AUTOGRAD) | MT_KEY_BIT(MT_KEY_VIEW_INPLACE));
+    return before;
+}
+
+static inline void mt_grad_scope_leave(mt_grad_scope before)
+{
+    mt_thread.exclude = before.exclude;
+    mt_thread.grad_mode = before.grad_mode;
+}
+
+/* node.c */
+void mt_autograd_destroy_later(mt_autograd *meta);
+/* What gradients through this edge must look like. */
+mt_input_meta mt_edge_meta(const mt_edge *e);
+
+/* Length of a node name without a final "Backward" and number: "Exp" of "ExpBackward0". */
+int mt_node_name_stem(const char *name);
+
+/* saved.c: drops everything, plain values too. */
+void mt_node_free_saved(mt_node *n);
+
+/* meta.c */
+void mt_autograd_free(mt_autograd *meta);
+int mt_autograd_set_edge(mt_tensor *t, mt_node *node, uint32_t output_nr);
+
+/* accumulate.c */
+int mt_accumulate_node_new(mt_node **out, mt_tensor *variable);
+/* Adds *grad to variable.grad; may take *grad over. `keep`: somebody looks at *grad later. */
+int mt_accumulate(mt_tensor *variable, mt_tensor **grad, bool keep);
+int mt_gradient_sum(mt_tensor **out, mt_tensor *a, mt_tensor *b);
+int mt_gradient_clone(mt_tensor **out, mt_tensor *g);
+/* Sum of two gradients on their way; *slot is non-NULL. Consumes *grad. */
+int mt_gradient_add(mt_tensor **slot, mt_tensor **grad);
+/* Only this reference leads to the tensor and to its memory. */
+bool mt_gradient_is_exclusive(const mt_tensor *t);
+
+/* validate.c */
+/* Makes *grad, which `from` gave for its edge `index`, look as the receiver wants: summed to size, real, dtype. */
+int mt_gradient_fit(mt_tensor **grad, const mt_node *from, uint32_t index, const mt_input_meta *want);
+int mt_gradient_cast(mt_tensor **grad, mt_dtype dtype);
+
+static inline bool mt_gradient_fits(const mt_tensor *g, const mt_input_meta *want)
+{
+    if (g->dtype != want->dtype || g->ndim != want->ndim || !mt_device_equal(g->device, want->device))
+        return false;
+    for (int i = 0; i < g->ndim; i++)
+        if (g->size[i] != want->size[i])
+            return false;
+    return true;
+}
+
+/* inplace.c: the view of `root` (which has the layout of t's base) that t is of its base. Recorded as the caller
+   records. */
+int mt_view_replay(mt_tensor **out, mt_tensor *root, int64_t root_offset, const mt_tensor *view);
+/* For saved outputs of a node inside CopySlices. */
+int mt_copy_slices_output(mt_tensor **out, mt_node *copy_slices, mt_tensor *saved);
+
+/* hooks.c: run the hooks of one kind. */
+int mt_hooks_run(mt_hook *list, mt_hook_kind kind, mt_hook_frame *frame);
+int mt_hooks_run_retain(mt_hook *list, mt_hook_frame *frame);
+/* retain_grad follows the tensor to its new node. */
+int mt_hook_move_retain(mt_autograd *meta, mt_node *from, mt_node *to, uint32_t output_nr);
+void mt_hook_drop_retain(mt_node *node, const mt_autograd *meta);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gradient state of a tensor: the requires_grad flag, .grad, history and the edge to it. A tensor without
+   gradient needs has no metadata at all. The metadata owns the node of its history; the accumulator of a leaf is owned by
+   the graph and owns the leaf, so the leaf only remembers where it is. Lazy history of views is in inplace.c. */
+#include "autograd/autograd_internal.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/strbuf.h"
+
+static mt_pool meta_pool = MT_POOL_INIT(sizeof(mt_autograd), 1024);
+
+int mt_autograd_meta(mt_autograd **out, mt_tensor *t)
+{
+    mt_autograd *m = t->autograd;
+    void *block;
+
+    if (!m) {
+        if (mt_pool_get(&block, &meta_pool) < 0)
+            return -1;
+        m = block;
+        memset(m, 0, sizeof(*m));
+        m->grad_dtype = MT_DTYPE_COUNT;
+        t->autograd = m;
+    }
+    *out = m;
+    return 0;
+}
+
+/* Called by core when the tensor dies. */
+static void destroy_meta(mt_autograd *m)
+{
+    if (!m->grad && !m->hooks && !m->retains_grad) {
+        mt_node *n = m->grad_fn;
+
+        mt_pool_put(&meta_pool, m);
+        mt_node_unref(n);
+        return;
+    }
+    mt_autograd_destroy_later(m);
+}
+
+void mt_autograd_free(mt_autograd *m)
+{
+    if (m->hooks)
+        mt_hook_clear(&m->hooks);
+    if (m->retains_grad && m->grad_fn)
+        mt_hook_drop_retain(m->grad_fn, m);
+    mt_tensor_clear(&m->grad);
+    mt_node_clear(&m->grad_fn);
+    mt_pool_put(&meta_pool, m);
+}
+
+void mt_autograd_init(void)
+{
+    mt_autograd_destroy = destroy_meta;
+}
+
+/* --- requires_grad --- */
+
+int mt_autograd_is_leaf(bool *out, mt_tensor *t)
+{
+    mt_node *n;
+
+    *out = true;
+    if (mt_autograd_grad_fn(&n, t) < 0)
+        return -1;
+    *out = n == NULL;
+    return 0;
+}
+
+static int set_flag(mt_tensor *t, bool on)
+{
+    mt_autograd *m = t->autograd;
+    int rc = -1;
+
+    if (!on && !m)
+        return 0;
+    MT_REQUIRE(!on || !(t->flags & MT_FLAG_INFERENCE) || mt_thread.inference_mode, MT_ERR_RUNTIME,
+               "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+    MT_TRY(mt_autograd_meta(&m, t));
+    m->requires_grad = on;
+    mt_tensor_mark_requires_grad(t, on);
+    rc = 0;
+fail:
+    return rc;
+}
+
+int mt_autograd_set_requires_grad(mt_tensor *t, bool on)
+{
+    bool leaf;
+    int rc = -1;
+
+    MT_TRY(mt_autograd_is_leaf(&leaf, t));
+    MT_REQUIRE(leaf, MT_ERR_RUNTIME, "you can only change requires_grad flags of leaf variables.%s",
+               on ? "" : " If you want to use a computed variable in a subgraph that doesn't require differentiation "
+                         "use var_no_grad = var.detach().");
+    MT_REQUIRE(!on || mt_dtype_is_differentiable((mt_dtype)t->dtype), MT_ERR_RUNTIME,
+               "only Tensors of floating point and complex dtype can require gradients");
+    rc = set_flag(t, on);
+fail:
+    return rc;
+}
+
+int mt_autograd_requires_grad_inplace(mt_tensor *t, bool on)
+{
+    bool leaf;
+    int rc = -1;
+
+    MT_TRY(mt_autograd_is_leaf(&leaf, t));
+    if (!leaf && on)
+        return 0;
+    MT_REQUIRE(leaf, MT_ERR_RUNTIME,
+               "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+               "subgraph that doesn't require differentiation use var_no_grad = var.detach().");
+    MT_REQUIRE(!on || mt_dtype_is_differentiable((mt_dtype)t->dtype), MT_ERR_RUNTIME,
+               "only Tensors of floating point dtype can require gradients");
+    rc = set_flag(t, on);
+fail:
+    return rc;
+}
+
+/* --- .grad --- */
+
+/* Names of element types as the C++ side of PyTorch prints them. */
+static const char *element_name(mt_dtype d)
+{
+    static const char *const names[MT_DTYPE_COUNT] = {
+        [MT_DTYPE_b8] = "bool",
+        [MT_DTYPE_u8] = "unsigned char",
+        [MT_DTYPE_i8] = "signed char",
+        [MT_DTYPE_i16] = "short int",
+        [MT_DTYPE_i32] = "int",
+        [MT_DTYPE_i64] = "long int",
+        [MT_DTYPE_f16] = "c10::Half",
+        [MT_DTYPE_bf16] = "c10::BFloat16",
+        [MT_DTYPE_f32] = "float",
+        [MT_DTYPE_f64] = "double",
+        [MT_DTYPE_c64] = "c10::complex<float>",
+        [MT_DTYPE_c128] = "c10::complex<double>",
+    };
+
+    return names[d];
+}
+
+mt_dtype mt_autograd_grad_dtype(const mt_tensor *t)
+{
+    if (!t->autograd || t->autograd->grad_dtype == MT_DTYPE_COUNT)
+        return (mt_dtype)t->dtype;
+    return (mt_dtype)t->autograd->grad_dtype;
+}
+
+int mt_autograd_set_grad_dtype(mt_tensor *t, mt_dtype dtype)
+{
+    mt_autograd *m;
+    bool leaf;
+    int rc = -1;
+
+    MT_TRY(mt_autograd_is_leaf(&leaf, t));
+    MT_REQUIRE(leaf, MT_ERR_RUNTIME, "grad_dtype can only be set on leaf tensors.");
+    MT_REQUIRE(!mt_autograd_grad(t) || dtype == MT_DTYPE_NONE || dtype == (mt_dtype)t->autograd->grad->dtype,
+               MT_ERR_RUNTIME,
+               "Cannot set grad_dtype to '%s' because there is already a gradient with dtype '%s'. Please clear the "
+               "gradient (.grad = None) before changing grad_dtype, or ensure the new grad_dtype matches the existing "
+               "gradient's dtype.",
+               mt_dtype_table[dtype].legacy, element_name((mt_dtype)t->autograd->grad->dtype));
+    MT_TRY(mt_autograd_meta(&m, t));
+    m->grad_dtype = (uint8_t)dtype;
+    rc = 0;
+fail:
+    return rc;
+}
+
+static const char *device_type_name(mt_device d)
+{
+    return d.type == MT_DEVICE_CPU ? "cpu" : d.type == MT_DEVICE_CUDA ? "cuda" : "meta";
+}
+
+static int check_grad(const mt_tensor *t, const mt_tensor *grad)
+{
+    mt_dtype want = mt_autograd_grad_dtype(t);
+    mt_shape_text got_shape, want_shape;
+    bool same_shape = grad->ndim == t->ndim;
+    int rc = -1;
+
+    for (int i = 0; same_shape && i < t->ndim; i++)
+        same_shape = grad->size[i] == t->size[i];
+    MT_REQUIRE(grad != t, MT_ERR_RUNTIME, "can't assign Variable as its own grad");
+    MT_REQUIRE(want == MT_DTYPE_NONE || grad->dtype == want, MT_ERR_RUNTIME,
+               "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must "
+               "match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype "
+               "attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
+               "the dtypes of a tensor and its gradient may break downstream systems that assume they match.",
+               element_name((mt_dtype)grad->dtype), mt_dtype_table[want].legacy);
+    MT_REQUIRE(grad->device.type == t->device.type, MT_ERR_RUNTIME,
+               "attempting to assign a gradient with device type '%s' to a tensor with device type '%s'. Please "
+               "ensure that the gradient and the tensor are on the same device",
+               device_type_name(grad->device), device_type_name(t->device));
+    MT_REQUIRE(grad->device.index == t->device.index || t->device.type != MT_DEVICE_CUDA, MT_ERR_RUNTIME,
+               "attempting to assign a gradient located on device with index '%d' to a tensor located on device with "
+               "index '%d'. Please ensure that the gradient and the tensor are on the same device",
+               grad->device.index, t->device.index);
+    MT_REQUIRE(same_shape, MT_ERR_RUNTIME,
+               "attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the "
+               "gradient and the tensor are the same size",
+               mt_shape_format(&got_shape, grad->size, grad->ndim), mt_shape_format(&want_shape, t->size, t->ndim));
+    rc = 0;
+fail:
+    return rc;
+}
+
+int mt_autograd_replace_grad(mt_tensor *t, mt_tensor *grad)
+{
+    mt_autograd *m = t->autograd;
+    mt_tensor *old;
+
+    if (!grad && !m)
+        return 0;
+    if (mt_autograd_meta(&m, t) < 0)
+        return -1;
+    old = m->grad;
+    m->grad = grad ? mt_tensor_ref(grad) : NULL;
+    mt_tensor_unref(old);
+    return 0;
+}
+
+int mt_autograd_set_grad(mt_tensor *t, mt_tensor *grad)
+{
+    if (grad && check_grad(t, grad) < 0)
+        return -1;
+    return mt_autograd_replace_grad(t, grad);
+}
+
+/* --- history --- */
+
+int mt_autograd_accumulator(mt_node **out, mt_tensor *t)
+{
+    mt_autograd *m = t->autograd;
+
+    *out = NULL;
+    if (!m || !m->requires_grad)
+        return 0;
+    if (m->accumulator) {
+        *out = mt_node_ref(m->accumulator);
+        return 0;
+    }
+    if (mt_accumulate_node_new(out, t) < 0)
+        return -1;
+    m->accumulator = *out;
+    return 0;
+}
+
+int mt_autograd_edge(mt_edge *out, mt_tensor *t)
+{
+    mt_node *n;
+
+    *out = (mt_edge){NULL, 0};
+    if (!mt_tensor_requires_grad(t))
+        return 0;
+    if (mt_autograd_grad_fn(&n, t) < 0)
+        return -1;
+    if (n) {
+        *out = (mt_edge){mt_node_ref(n), t->autograd->output_nr};
+        return 0;
+    }
+    return mt_autograd_accumulator(&out->node, t);
+}
+
+/* The tensor's history is `node` from now on; a retained gradient follows. Takes a new reference. */
+int mt_autograd_set_edge(mt_tensor *t, mt_node *node, uint32_t output_nr)
+{
+    mt_autograd *m;
+    mt_node *old;
+
+    if (mt_autograd_meta(&m, t) < 0)
+        return -1;
+    if (MT_UNLIKELY(m->retains_grad) && mt_hook_move_retain(m, m->grad_fn, node, output_nr) < 0)
+        return -1;
+    old = m->grad_fn;
+    m->grad_fn = mt_node_ref(node);
+    m->output_nr = output_nr;
+    mt_tensor_mark_requires_grad(t, true);
+    if (t->base)
+        t->own_version = mt_tensor_version(t);
+    mt_node_unref(old);
+    return 0;
+}
+
+int mt_autograd_set_history(mt_tensor *t, mt_node *node, uint32_t output_nr)
+{
+    return mt_autograd_set_edge(t, node, output_nr);
+}
+
+int mt_autograd_detach_inplace(mt_tensor *t)
+{
+    mt_autograd *m = t->autograd;
+    mt_node *old;
+    int rc = -1;
+
+    MT_REQUIRE(!t->base, MT_ERR_RUNTIME,
+               "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+               "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+               "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+               "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.");
+    if (m) {
+        if (m->retains_grad && m->grad_fn)
+            mt_hook_drop_retain(m->grad_fn, m);
+        old = m->grad_fn;
+        m->grad_fn = NULL;
+        m->output_nr = 0;
+        m->requires_grad = 0;
+        mt_tensor_mark_requires_grad(t, false);
+        mt_node_unref(old);
+    }
+    rc = 0;
+fail:
+    return rc;
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Values that a node keeps for its backward formula. A tensor is kept as it is, with the version it
+   had; an output of the node itself as a detached alias, which gets its history back when it is read, so that no
+   node owns itself. Plain values are copied and stay until the node dies; tensors go when the node is released. */
+#include "autograd/autograd_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/strbuf.h"
+
+mt_saved_hook_table mt_saved_hooks;
+
+/* --- writing --- */
+
+static int check_saveable(const mt_tensor *t)
+{
+    int rc = -1;
+
+    MT_REQUIRE(!(t->flags & MT_FLAG_INFERENCE), MT_ERR_RUNTIME,
+               "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
+               "in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor "
+               "and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.");
+    rc = 0;
+fail:
+    return rc;
+}
+
+static bool is_leaf_now(const mt_tensor *t)
+{
+    return !t->autograd || !t->autograd->grad_fn;
+}
+
+/* Hands the tensor to the hooks; true when they took it. */
+static int pack(bool *taken, mt_saved *s, mt_tensor *t)
+{
+    uint32_t version = mt_tensor_version(t);
+    void *handle = NULL;
+    mt_tensor *plain = NULL;
+    int rc = -1;
+
+    *taken = false;
+    if (s->is_output && !s->is_leaf) { /* the hook sees no history that leads back to the node */
+        MT_TRY(mt_tensor_new_alias(&plain, t, true));
+        t = plain;
+    }
+    MT_TRY(mt_saved_hooks.pack(&handle, t));
+    if (handle && version != mt_tensor_version(t)) {
+        mt_saved_hooks.destroy(handle);
+        mt_error_set(MT_ERR_RUNTIME, "A saved tensor pack hook is modifying its input in place. Tensors provided as "
+                                     "input to pack hook can not be modified by in-place operations as this can lead "
+                                     "to unexpected side-effects. Please open an issue if you need to perform in-place "
+                                     "operations on the input to a pack hook.");
+        goto fail;
+    }
+    if (handle) {
+        s->pack = handle;
+        s->packed = true;
+        s->value.kind = MT_ARG_TENSOR;
+        s->value.v.tensor = NULL;
+        *taken = true;
+    }
+    rc = 0;
+fail:
+    mt_tensor_clear(&plain);
+    return rc;
+}
+
+int mt_saved_set_tensor(mt_node *n, int k, mt_tensor *t, bool is_output, uint32_t output_nr)
+{
+    mt_saved *s = &n->saved[k];
+
+    if (!t)
+        return 0;
+    if (check_saveable(t) < 0)
+        return -1;
+    s->version = mt_tensor_version(t);
+    s->output_nr = output_nr;
+    s->is_output = is_output;
+    s->is_leaf = is_leaf_now(t) && !is_output;
+    if (MT_UNLIKELY(mt_thread.slow & MT_SLOW_SAVED_HOOKS) && mt_saved_hooks.pack && !mt_tensor_is_wrapped_number(t)) {
+        bool taken;
+
+        if (pack(&taken, s, t) < 0)
+            return -1;
+        if (taken)
+            return 0;
+    }
+    if (is_output) {
+        if (mt_tensor_new_alias(&s->value.v.tensor, t, true) < 0)
+            return -1;
+    } else {
+        s->value.v.tensor = mt_tensor_ref(t);
+    }
+    s->value.kind = MT_ARG_TENSOR;
+    return 0;
+}
+
+static uint32_t *list_versions(const mt_saved *s)
+{
+    return (uint32_t *)((mt_tensor **)(uintptr_t)s->value.v.tensors.data + s->value.v.tensors.n);
+}
+
+int mt_saved_set_tensors(mt_node *n, int k, mt_tensors list)
+{
+    mt_saved *s = &n->saved[k];
+    int count = list.n > 0 ? list.n : 0;
+    void *block = NULL;
+    mt_tensor **copy;
+
+    for (int i = 0; i < count; i++)
+        if (list.data[i] && check_saveable(list.data[i]) < 0)
+            return -1;
+    if (list.n < 0)
+        return 0;
+    if (count && mt_malloc(&block, (size_t)count * (sizeof(mt_tensor *) + sizeof(uint32_t))) < 0)
+        return -1;
+    copy = block;
+    s->value.kind = MT_ARG_TENSORS;
+    s->value.v.tensors = (mt_tensors){copy, count};
+    for (int i = 0; i < count; i++) {
+        copy[i] = list.data[i] ? mt_tensor_ref(list.data[i]) : NULL;
+        list_versions(s)[i] = list.data[i] ? mt_tensor_version(list.data[i]) : 0;
+    }
+    return 0;
+}
+
+static int copy_numbers(const void **data, int n)
+{
+    void *block = NULL;
+
+    if (n > 0) {
+        if (mt_malloc(&block, (size_t)n * sizeof(int64_t)) < 0)
+            return -1;
+        memcpy(block, *data, (size_t)n * sizeof(int64_t));
+    }
+    *data = block;
+    return 0;
+}
+
+int mt_saved_set_value(mt_node *n, int k, const mt_value *value)
+{
+    mt_saved *s = &n->saved[k];
+    mt_value v = *value;
+    const void *data;
+
+    switch (v.kind) {
+    case MT_ARG_TENSOR:
+        return mt_saved_set_tensor(n, k, v.v.tensor, false, 0);
+    case MT_ARG_TENSORS:
+        return mt_saved_set_tensors(n, k, v.v.tensors);
+    case MT_ARG_INTS:
+    case MT_ARG_BOOLS:
+        data = v.v.ints.data;
+        if (copy_numbers(&data, v.v.ints.n) < 0)
+            return -1;
+        v.v.ints.data = data;
+        break;
+    case MT_ARG_FLOATS:
+        data = v.v.floats.data;
+        if (copy_numbers(&data, v.v.floats.n) < 0)
+            return -1;
+        v.v.floats.data = data;
+        break;
+    case MT_ARG_STR: {
+        size_t bytes = strlen(v.v.str) + 1;
+        void *copy;
+
+        if (mt_malloc(&copy, bytes) < 0)
+            return -1;
+        v.v.str = memcpy(copy, v.v.str, bytes);
+        break;
+    }
+    case MT_ARG_GENERATOR: /* formulas draw no numbers */
+    case MT_ARG_STORAGE:
+        v.kind = MT_ARG_NONE;
+        break;
+    default:
+        break;
+    }
+    s->value = v;
+    return 0;
+}
+
+int mt_node_replace_saved(mt_node *n, int count)
+{
+    void *block = NULL;
+
+    if (count && mt_calloc(&block, (size_t)count, sizeof(mt_saved)) < 0)
+        return -1;
+    mt_node_free_saved(n);
+    n->flags |= MT_NODE_OWN_SAVED;
+    n->saved = block;
+    n->n_saved = count;
+    return 0;
+}
+
+/* --- dropping --- */
+
+static void drop_tensors(mt_saved *s)
+{
+    if (s->packed) {
+        s->packed = false;
+        s->released = true;
+        s->value.kind = MT_ARG_NONE;
+        mt_saved_hooks.destroy(s->pack);
+        s->pack = NULL;
+    } else if (s->value.kind == MT_ARG_TENSOR) {
+        mt_tensor *t = s->value.v.tensor;
+
+        s->value.kind = MT_ARG_NONE;
+        s->value.v.tensor = NULL;
+        s->released = true;
+        mt_tensor_unref(t);
+    } else if (s->value.kind == MT_ARG_TENSORS) {
+        mt_tensor **list = (mt_tensor **)(uintptr_t)s->value.v.tensors.data;
+        int n = s->value.v.tensors.n;
+
+        s->value.kind = MT_ARG_NONE;
+        s->value.v.tensors = (mt_tensors){NULL, -1};
+        s->released = true;
+        for (int i = 0; i < n; i++)
+            mt_tensor_unref(list[i]);
+        mt_free(list);
+    }
+}
+
+void mt_node_release_saved(mt_node *n)
+{
+    for (int k = 0; k < n->n_saved; k++)
+        drop_tensors(&n->saved[k]);
+}
+
+void mt_node_free_saved(mt_node *n)
+{
+    for (int k = 0; k < n->n_saved; k++) {
+        mt_saved *s = &n->saved[k];
+
+        switch (s->value.kind) {
+        case MT_ARG_TENSOR:
+        case MT_ARG_TENSORS:
+            drop_tensors(s);
+            break;
+        case MT_ARG_INTS:
+        case MT_ARG_BOOLS:
+            mt_free((void *)(uintptr_t)s->value.v.ints.data);
+            break;
+        case MT_ARG_FLOATS:
+            mt_free((void *)(uintptr_t)s->value.v.floats.data);
+            break;
+        case MT_ARG_STR:
+            mt_free((void *)(uintptr_t)s->value.v.str);
+            break;
+        default:
+            break;
+        }
+    }
+    if (n->flags & MT_NODE_OWN_SAVED)
+        mt_free(n->saved);
+    n->saved = NULL;
+    n->n_saved = 0;
+}
+
+/* --- reading --- */
+
+static int raise_released(void)
+{
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "Trying to backward through the graph a second time (or directly access saved tensors after "
+                        "they have already been freed). Saved intermediate values of the graph are freed when you call "
+                        ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+                        "graph a second time or if you need to access saved tensors after calling backward.");
+}
+
+MT_COLD static int raise_version(const mt_node *n, const mt_saved *s, mt_tensor *t, uint32_t expected)
+{
+    const mt_node *history = NULL;
+    uint32_t output_nr = 0;
+    mt_shape_text shape;
+    char which[160] = "";
+
+    if (s->is_output) {
+        history = n->outer ? n->outer : n;
+        output_nr = s->output_nr;
+    } else {
+        mt_node *fn;
+
+        if (mt_autograd_grad_fn(&fn, t) < 0)
+            return -1;
+        history = fn;
+        output_nr = mt_autograd_output_nr(t);
+    }
+    if (history) {
+        const char *name = mt_node_name(history);
+
+        snprintf(which, sizeof(which), ", which is output %u of %.*s,", output_nr, mt_node_name_stem(name), name);
+    }
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "one of the variables needed for gradient computation has been modified by an inplace "
+                        "operation: [torch.%s%sTensor %s]%s is at version %u; expected version %u instead. Hint: "
+                        "%s",
+                        t->device.type == MT_DEVICE_CUDA ? "cuda." : "", mt_dtype_table[t->dtype].legacy,
+                        mt_shape_format(&shape, t->size, t->ndim), which, mt_tensor_version(t), expected,
+                        mt_anomaly.enabled ? "the backtrace further above shows the operation that failed to compute "
+                                             "its gradient. The variable in question was changed in there or anywhere "
+                                             "later. Good luck!"
+                                           : "enable anomaly detection to find the operation that failed to compute "
+                                             "its gradient, with torch.autograd.set_detect_anomaly(True, "
+                                             "check_nan=False).");
+}
+
+/* A detached stand-in of the output, with the history that the output had when it was made. */
+static int restore_output(mt_tensor **out, mt_node *n, const mt_saved *s, mt_tensor *t)
+{
+    mt_tensor *alias = NULL;
+    int rc = -1;
+
+    if (s->in_place_view && n->outer)
+        return mt_copy_slices_output(out, n->outer, t);
+    MT_TRY(mt_tensor_new_alias(&alias, t, true));
+    MT_TRY(mt_autograd_set_history(alias, n, s->output_nr));
+    *out = mt_tensor_move(&alias);
+    rc = 0;
+fail:
+    mt_tensor_clear(&alias);
+    return rc;
+}
+
+static int unpack_handle(mt_tensor **out, mt_node *n, const mt_saved *s)
+{
+    mt_tensor *t = NULL;
+    int rc = -1;
+
+    MT_TRY(mt_saved_hooks.unpack(&t, s->pack));
+    if (s->is_output)
+        MT_TRY(restore_output(out, n, s, t));
+    else
+        *out = mt_tensor_move(&t);
+    rc = 0;
+fail:
+    mt_tensor_clear(&t);
+    return rc;
+}
+
+static int unpack(mt_tensor **out, mt_node *n, int k, bool with_history)
+{
+    const mt_saved *s = &n->saved[k];
+    mt_tensor *t;
+
+    *out = NULL;
+    if (MT_UNLIKELY(s->value.kind != MT_ARG_TENSOR))
+        return s->released ? raise_released() : 0;
+    if (MT_UNLIKELY(s->packed))
+        return unpack_handle(out, n, s);
+    t = s->value.v.tensor;
+    if (MT_UNLIKELY(mt_tensor_version(t) != s->version))
+        return raise_version(n, s, t, s->version);
+    if (MT_UNLIKELY(with_history && s->is_output))
+        return restore_output(out, n, s, t);
+    *out = mt_tensor_ref(t);
+    return 0;
+}
+
+int mt_saved_tensor(mt_tensor **out, mt_node *n, int k)
+{
+    return unpack(out, n, k, mt_thread.grad_mode);
+}
+
+int mt_saved_unpack(mt_tensor **out, mt_node *n, int k)
+{
+    return unpack(out, n, k, true);
+}
+
+int mt_saved_tensors(mt_tensors *out, mt_node *n, int k)
+{
+    mt_saved *s = &n->saved[k];
+
+    *out = (mt_tensors){NULL, -1};
+    if (s->value.kind != MT_ARG_TENSORS)
+        return s->released ? raise_released() : 0;
+    for (int i = 0; i < s->value.v.tensors.n; i++) {
+        mt_tensor *t = s->value.v.tensors.data[i];
+
+        if (t && MT_UNLIKELY(mt_tensor_version(t) != list_versions(s)[i]))
+            return raise_version(n, s, t, list_versions(s)[i]);
+    }
+    *out = s->value.v.tensors;
+    return 0;
+}
+
+int mt_saved_check(mt_node *n)
+{
+    for (int k = 0; k < n->n_saved; k++)
+        if (n->saved[k].released)
+            return raise_released();
+    return 0;
+}
