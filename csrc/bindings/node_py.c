@@ -165,7 +165,7 @@ static PyObject *saved_value(mt_node *n, const char *name)
 {
     const mt_grad *grad = n->op ? n->op->grad : NULL;
 
-    for (int k = 0; grad && k < grad->n_saved; k++) {
+    for (uint32_t k = 0; grad && k < grad->n_saved; k++) {
         const mt_saved_spec *spec = &grad->saved[k];
         mt_tensor *t = NULL;
 
@@ -173,7 +173,7 @@ static PyObject *saved_value(mt_node *n, const char *name)
             continue;
         if (n->saved[k].value.kind != MT_ARG_TENSOR)
             return mt_py_from_value(&n->saved[k].value);
-        if (mt_saved_unpack(&t, n, k) < 0)
+        if (mt_saved_unpack(&t, n, (int)k) < 0)
             return mt_py_raise();
         return mt_py_wrap(t);
     }

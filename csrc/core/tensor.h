@@ -201,6 +201,9 @@ int mt_tensor_set_geometry(mt_tensor *t, int ndim, const int64_t *size, const in
 int mt_tensor_resize(mt_tensor *t, int ndim, const int64_t *size);
 /* set_: other storage. Takes a new reference. */
 int mt_tensor_set_storage(mt_tensor *t, mt_storage *storage);
+/* The .data setter: dtype, geometry and storage of `from`; the version counter and gradient state stay. On failure nothing
+   has changed. */
+int mt_tensor_set_data(mt_tensor *t, const mt_tensor *from);
 /* Recomputes numel and the layout flags from size and stride. */
 void mt_tensor_refresh(mt_tensor *t);
 /* Sets or clears the requires-grad flag together with the AUTOGRAD key. */
