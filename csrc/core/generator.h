@@ -28,6 +28,11 @@ typedef struct mt_generator {
 
 int mt_generator_new(mt_generator **out, mt_device device); /* seed 67280421310721 */
 void mt_generator_unref(mt_generator *g);
+static inline mt_generator *mt_generator_ref(mt_generator *g)
+{
+    mt_refcount_inc(&g->refs);
+    return g;
+}
 mt_generator *mt_generator_default(void);                   /* borrowed; seeded from the system at first use */
 void mt_generator_seed(mt_generator *g, uint64_t seed);
 uint64_t mt_generator_random_seed(void);                    /* non-deterministic */

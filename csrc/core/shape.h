@@ -17,6 +17,11 @@ typedef struct mt_shape {
    or overflow of numel * itemsize ("Storage size calculation overflowed with sizes=[...]"). */
 int mt_shape_numel(int64_t *out, int ndim, const int64_t *size, size_t itemsize);
 void mt_shape_contiguous_strides(int64_t *stride, int ndim, const int64_t *size);
+/* The order of dimensions in memory as PyTorch chooses it: order[0] is the innermost. The operands (strides in any unit,
+   NULL: none) are asked in turn, the first with a preference wins; dims that are broadcast (stride 0) have none. */
+void mt_shape_order(uint8_t *order, int ndim, const int64_t *size, int n_operands, const int64_t *const *stride);
+/* Dense strides for dimensions in that order. */
+void mt_shape_ordered_strides(int64_t *stride, int ndim, const int64_t *size, const uint8_t *order);
 /* Strides of a dense tensor in the memory order of `like` (same sizes). */
 void mt_shape_strides_like(int64_t *stride, const mt_tensor *like);
 /* Strides of a memory format: channels_last needs 4 dims, channels_last_3d 5. */
@@ -31,7 +36,7 @@ bool mt_shape_is_broadcastable(int ndim, const int64_t *size, int target_ndim, c
 /* Wraps a dim index into [0, ndim); ndim 0 counts as 1. IndexError: "Dimension out of range (expected to be
    in range of [-1, 0], but got 3)". */
 int mt_dim_wrap(int64_t *inout, int ndim);
-/* dims as a bit mask; n 0 or dims NULL means all. RuntimeError on duplicates: "dim 0 appears multiple times in the
+/* dims as a bit mask, for at most 64 dims; n 0 or dims NULL means all. RuntimeError on duplicates: "dim 0 appears multiple times in the
    list of dims". */
 int mt_dims_mask(uint64_t *out, const int64_t *dims, int n, int ndim, bool empty_means_all);
 

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Storages. Up to 16 bytes lie behind the header in the same pool object, so a one-element tensor costs two pool
+   objects and no block. The invariants (who owns the bytes, what pinning forbids) are in the README of this folder. */
+#include "core/storage.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+enum { INLINE_BYTES = 16, KEEP_FREE = 32768 };
+
+static mt_pool storage_pool = MT_POOL_INIT(sizeof(mt_storage) + INLINE_BYTES, KEEP_FREE);
+
+static void *inline_data(mt_storage *s)
+{
+    return s + 1;
+}
+
+static int new_header(mt_storage **out, size_t nbytes, mt_device device)
+{
+    void *p;
+    mt_storage *s;
+
+    *out = NULL;
+    if (mt_pool_get(&p, &storage_pool) < 0)
+        return -1;
+    s = p;
+    mt_refcount_init(&s->refs);
+    s->flags = MT_STORAGE_RESIZABLE;
+    s->device = device;
+    s->data = NULL;
+    s->nbytes = nbytes;
+    s->pins = 0;
+    s->deleter = NULL;
+    s->ctx = NULL;
+    s->py = NULL;
+    *out = s;
+    return 0;
+}
+
+static MT_NOINLINE int new_on_device(mt_storage **out, size_t nbytes, mt_device device, bool zeroed)
+{
+    const mt_device_ops *ops = mt_device_table[device.type];
+    mt_storage *s;
+
+    *out = NULL;
+    if (!ops)
+        return mt_error_set(MT_ERR_RUNTIME, "Torch not compiled with CUDA enabled");
+    if (new_header(&s, nbytes, device) < 0)
+        return -1;
+    if (nbytes && ops->alloc(&s->data, nbytes, device, zeroed) < 0) {
+        mt_pool_put(&storage_pool, s);
+        return -1;
+    }
+    *out = s;
+    return 0;
+}
+
+int mt_storage_new(mt_storage **out, size_t nbytes, mt_device device)
+{
+    mt_storage *s;
+
+    if (MT_UNLIKELY(device.type != MT_DEVICE_CPU))
+        return new_on_device(out, nbytes, device, false);
+    if (new_header(&s, nbytes, device) < 0) {
+        *out = NULL;
+        return -1;
+    }
+    if (nbytes - 1 < INLINE_BYTES) {
+        s->flags |= MT_STORAGE_INLINE;
+        s->data = inline_data(s);
+    } else if (MT_UNLIKELY(mt_data_alloc(&s->data, nbytes) < 0)) {
+        mt_pool_put(&storage_pool, s);
+        *out = NULL;
+        return -1;
+    }
+    *out = s;
+    return 0;
+}
+
+int mt_storage_new_zeroed(mt_storage **out, size_t nbytes, mt_device device)
+{
+    mt_storage *s;
+
+    *out = NULL;
+    if (device.type != MT_DEVICE_CPU)
+        return new_on_device(out, nbytes, device, true);
+    if (new_header(&s, nbytes, device) < 0)
+        return -1;
+    if (nbytes - 1 < INLINE_BYTES) {
+        s->flags |= MT_STORAGE_INLINE;
+        s->data = inline_data(s);
+        memset(s->data, 0, nbytes);
+    } else if (mt_data_alloc_zeroed(&s->data, nbytes) < 0) {
+        mt_pool_put(&storage_pool, s);
+        return -1;
+    }
+    *out = s;
+    return 0;
+}
+
+int mt_storage_from_memory(mt_storage **out, void *data, size_t nbytes, mt_device device,
+                           mt_deleter *deleter, void *ctx)
+{
+    if (new_header(out, nbytes, device) < 0)
+        return -1;
+    (*out)->flags = 0;
+    (*out)->data = data;
+    (*out)->deleter = deleter;
+    (*out)->ctx = ctx;
+    return 0;
+}
+
+/* Gives the bytes back to whom they belong. */
+static void release_data(const mt_storage *s)
+{
+    if (s->flags & MT_STORAGE_INLINE)
+        return;
+    if (!(s->flags & MT_STORAGE_RESIZABLE)) {
+        if (s->deleter)
+            s->deleter(s->ctx);
+    } else if (s->device.type == MT_DEVICE_CPU) {
+        mt_data_free(s->data, s->nbytes);
+    } else if (s->data) {
+        mt_device_table[s->device.type]->free(s->data, s->nbytes, s->device);
+    }
+}
+
+void mt_storage_destroy(mt_storage *s)
+{
+    release_data(s);
+    mt_pool_put(&storage_pool, s);
+}
+
+/* Room for nbytes: inside the header, or from the device. */
+static int new_data(void **out, uint16_t *flags, mt_storage *s, size_t nbytes)
+{
+    *out = NULL;
+    *flags = (uint16_t)(s->flags & ~MT_STORAGE_INLINE);
+    if (nbytes == 0)
+        return 0;
+    if (s->device.type == MT_DEVICE_CPU && nbytes <= INLINE_BYTES) {
+        *flags |= MT_STORAGE_INLINE;
+        *out = inline_data(s);
+        return 0;
+    }
+    return mt_device_table[s->device.type]->alloc(out, nbytes, s->device, false);
+}
+
+int mt_storage_resize(mt_storage *s, size_t nbytes)
+{
+    void *data;
+    uint16_t flags;
+    size_t kept = nbytes < s->nbytes ? nbytes : s->nbytes;
+
+    if (!(s->flags & MT_STORAGE_RESIZABLE))
+        return mt_error_set(MT_ERR_RUNTIME, "Trying to resize storage that is not resizable");
+    if (s->pins)
+        return mt_error_set(MT_ERR_RUNTIME, "Trying to resize storage that is in use elsewhere");
+    if (nbytes == s->nbytes)
+        return 0;
+    if ((s->flags & MT_STORAGE_INLINE) && nbytes - 1 < INLINE_BYTES) {
+        if (nbytes < s->nbytes)
+            s->flags |= MT_STORAGE_SHRUNK;
+        s->nbytes = nbytes;
+        return 0;
+    }
+    if (new_data(&data, &flags, s, nbytes) < 0)
+        return -1;
+    if (kept && s->data && data && data != s->data &&
+        mt_device_table[s->device.type]->copy_bytes(data, s->device, s->data, s->device, kept) < 0) {
+        if (!(flags & MT_STORAGE_INLINE))
+            mt_device_table[s->device.type]->free(data, nbytes, s->device);
+        return -1;
+    }
+    release_data(s);
+    if (nbytes < s->nbytes)
+        flags |= MT_STORAGE_SHRUNK;
+    s->data = data;
+    s->nbytes = nbytes;
+    s->flags = flags;
+    return 0;
+}
