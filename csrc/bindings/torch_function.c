@@ -338,7 +338,21 @@ static PyObject *all_disabled(PyObject *module, PyObject *unused)
     return PyBool_FromLong(mt_thread.override_disabled);
 }
 
+static PyObject *mode_enabled(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong((mt_thread.slow & MT_SLOW_MODE) != 0);
+}
+
+/* Stands for "this class takes no part in __torch_dispatch__". */
+static PyObject *disabled_dispatch_call(PyObject *module, PyObject *args)
+{
+    return disabled_impl_call(module, args);
+}
+
 static PyMethodDef functions[] = {
+    {"_is_torch_function_mode_enabled", mode_enabled, METH_NOARGS, NULL},
+    {"_disabled_torch_dispatch_impl", disabled_dispatch_call, METH_VARARGS, NULL},
     {"_has_torch_function_unary", has_unary, METH_O, NULL},
     {"_has_torch_function_variadic", (PyCFunction)(void (*)(void))has_variadic, METH_FASTCALL, NULL},
     {"_has_torch_function", has_sequence, METH_O, NULL},

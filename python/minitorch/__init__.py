@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""minitorch: PyTorch's tensor core rebuilt in C.  `import minitorch as torch` runs ordinary PyTorch programs.
+
+Importing it loads the extension and a handful of small modules; nn, optim, utils, ... load at first use (PEP 562).
+"""
+
+import sys
+
+from minitorch import _C
+from minitorch.version import __version__
+
+# --- names of the extension ---
+
+for _name, _value in vars(_C._VariableFunctions).items():
+    if not _name.startswith("__"):
+        globals()[_name] = _value
+
+for _name in (
+    "bool uint8 int8 int16 short int32 int int64 long float16 half bfloat16 float32 float float64 double "
+    "complex64 cfloat complex128 cdouble strided contiguous_format preserve_format channels_last channels_last_3d "
+    "dtype layout memory_format device Size Generator finfo iinfo "
+    "get_default_dtype promote_types can_cast result_type is_grad_enabled is_inference_mode_enabled "
+    "get_num_threads set_num_threads"
+).split():
+    globals()[_name] = getattr(_C, _name)
+del _name, _value
+
+inf = float("inf")
+nan = float("nan")
+pi = 3.141592653589793
+e = 2.718281828459045
+newaxis = None
+
+# --- the Tensor class ---
+
+from minitorch._tensor import Tensor  # noqa: E402
+
+_C._register_tensor_class(Tensor)
+Tensor.__module__ = "minitorch"
+
+from minitorch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
+from minitorch.functional import (  # noqa: E402
+    broadcast_shapes,
+    broadcast_tensors,
+    cartesian_prod,
+    einsum,
+    meshgrid,
+    norm,
+    split,
+    unique,
+    unique_consecutive,
+)
+from minitorch.random import (  # noqa: E402
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+
+
+def is_tensor(obj, /):
+    """is_tensor(obj) -> bool: whether `obj` is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj, /):
+    """is_storage(obj) -> bool: whether `obj` is a storage."""
+    return isinstance(obj, (storage.UntypedStorage, storage.TypedStorage))
+
+
+def set_default_dtype(d, /):
+    """set_default_dtype(d): the dtype of tensors made from Python floats; a floating point dtype."""
+    _C._set_default_dtype(d)
+
+
+def typename(obj, /):
+    """typename(obj) -> str: the name of the type of `obj`; for tensors the legacy name ('torch.FloatTensor')."""
+    if isinstance(obj, Tensor):
+        return obj.type()
+    module = getattr(obj, "__module__", "") or ""
+    name = getattr(obj, "__qualname__", None) or type(obj).__qualname__
+    if module in ("", "builtins", "__builtin__"):
+        return name
+    return "%s.%s" % (module, name)
+
+
+def compile(model=None, **options):
+    """compile(model=None, **options): returns the callable unchanged; there is no compiler here."""
+    if model is None:
+        return lambda function: function
+    return model
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """use_deterministic_algorithms(mode, *, warn_only=False): accepted; every algorithm here is deterministic."""
+
+
+def set_printoptions(*args, **kwargs):
+    """set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None)
+
+    How tensors are printed.
+    """
+    from minitorch import _tensor_str
+
+    _tensor_str.set_printoptions(*args, **kwargs)
+
+
+def save(*args, **kwargs):
+    """save(obj, f, pickle_module=pickle, pickle_protocol=2): writes an object to a file in PyTorch's format."""
+    from minitorch import serialization
+
+    return serialization.save(*args, **kwargs)
+
+
+def load(*args, **kwargs):
+    """load(f, map_location=None, *, weights_only=True, ...): reads what `save`, or PyTorch's, has written."""
+    from minitorch import serialization
+
+    return serialization.load(*args, **kwargs)
+
+
+_LAZY = frozenset(
+    "autograd cuda fft func functional linalg nn optim overrides random return_types serialization special storage "
+    "testing types utils backends hub _utils _tensor_str".split()
+)
+_LAZY_NAMES = {
+    "UntypedStorage": "storage",
+    "TypedStorage": "storage",
+    "from_dlpack": "utils.dlpack",
+    "to_dlpack": "utils.dlpack",
+    "get_rng_state": "random",
+}
+
+
+def __getattr__(name):
+    import importlib
+
+    if name in _LAZY:
+        return importlib.import_module("minitorch." + name)
+    if name in _LAZY_NAMES:
+        value = getattr(importlib.import_module("minitorch." + _LAZY_NAMES[name]), name)
+    elif name.endswith("Storage"):
+        value = getattr(importlib.import_module("minitorch.storage"), name)
+    else:
+        raise AttributeError("module 'torch' has no attribute '%s'" % name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()) | _LAZY | set(_LAZY_NAMES))

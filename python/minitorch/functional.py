@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Functions of the torch namespace whose Python form does more than one C op."""
+
+from minitorch import _C
+from minitorch._C import _has_torch_function as has_torch_function
+from minitorch._C import _has_torch_function_unary as has_torch_function_unary
+
+_VF = _C._VariableFunctions
+
+
+def _override(func, relevant, *args, **kwargs):
+    from minitorch.overrides import handle_torch_function
+
+    return handle_torch_function(func, relevant, *args, **kwargs)
+
+
+def split(tensor, split_size_or_sections, dim=0):
+    """split(tensor, split_size_or_sections, dim=0) -> tuple of Tensors
+
+    Views of chunks of the given size (the last may be smaller), or of the given sizes.
+
+    Example::
+
+        >>> torch.split(torch.arange(5), 2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    if has_torch_function_unary(tensor):
+        return _override(split, (tensor,), tensor, split_size_or_sections, dim=dim)
+    return tensor.split(split_size_or_sections, dim)
+
+
+def broadcast_tensors(*tensors):
+    """broadcast_tensors(*tensors) -> tuple of Tensors: expanded to their common shape."""
+    if has_torch_function(tensors):
+        return _override(broadcast_tensors, tensors, *tensors)
+    return _VF.broadcast_tensors(tensors)
+
+
+def broadcast_shapes(*shapes):
+    """broadcast_shapes(*shapes) -> Size: the shape that tensors of these shapes broadcast to.
+
+    Example::
+
+        >>> torch.broadcast_shapes((2, 1), (3,))
+        torch.Size([2, 3])
+    """
+    result = []
+    for shape in shapes:
+        if isinstance(shape, int):
+            shape = (shape,)
+        for size in shape:
+            if not isinstance(size, int):
+                raise RuntimeError("Input shapes should be of type ints, a tuple of ints, or a list of ints, got %s" % (shape,))
+            if size < 0:
+                raise RuntimeError("Trying to create tensor with negative dimension (%d): (%d)" % (size, size))
+        shape = list(shape)
+        if len(shape) > len(result):
+            result = [1] * (len(shape) - len(result)) + result
+        for i in range(1, len(shape) + 1):
+            size = shape[-i]
+            if size == 1 or size == result[-i]:
+                continue
+            if result[-i] != 1:
+                raise RuntimeError(
+                    "Shape mismatch: objects cannot be broadcast to a single shape: %s" % ", ".join(map(str, shapes))
+                )
+            result[-i] = size
+    return _C.Size(result)
+
+
+def einsum(*args):
+    """einsum(equation, *operands) -> Tensor: sum of products over the indices named in the equation.
+
+    Example::
+
+        >>> torch.einsum("i,j->ij", torch.ones(2), torch.arange(3.0))
+        tensor([[0., 1., 2.],
+                [0., 1., 2.]])
+    """
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, "
+            "or at least one operand and its subscripts list"
+        )
+    if isinstance(args[0], str):
+        equation, operands = args[0], args[1:]
+    else:
+        equation, operands = _equation_of(args)
+    if has_torch_function(operands):
+        return _override(einsum, operands, equation, *operands)
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        return einsum(equation, *operands[0])
+    return _VF.einsum(equation, operands)
+
+
+def _equation_of(args):
+    """The string form of einsum(op1, [0, 1], op2, [1, 2], ..., [out])."""
+
+    def letters(subscripts):
+        text = ""
+        for s in subscripts:
+            if s is Ellipsis:
+                text += "..."
+            elif 0 <= s < 26:
+                text += chr(ord("A") + s)
+            elif 26 <= s < 52:
+                text += chr(ord("a") + s - 26)
+            else:
+                raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+        return text
+
+    equation = ",".join(letters(sub) for sub in args[1::2])
+    if len(args) % 2 == 1:
+        equation += "->" + letters(args[-1])
+        return equation, args[:-1:2]
+    return equation, args[::2]
+
+
+def meshgrid(*tensors, indexing=None):
+    """meshgrid(*tensors, indexing=None) -> tuple of Tensors: grids of coordinates; indexing 'ij' or 'xy'."""
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tuple(tensors[0])
+    if has_torch_function(tensors):
+        return _override(meshgrid, tensors, *tensors, indexing=indexing)
+    if indexing is None:
+        return _VF.meshgrid(tensors)
+    return _VF.meshgrid(tensors, indexing=indexing)
+
+
+def cartesian_prod(*tensors):
+    """cartesian_prod(*tensors) -> Tensor: all combinations of the elements of 1-D tensors, one a row."""
+    if has_torch_function(tensors):
+        return _override(cartesian_prod, tensors, *tensors)
+    return _VF.cartesian_prod(tensors)
+
+
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    """norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None) -> Tensor
+
+    The p-norm of all elements, or along `dim`; "fro" is the 2-norm.
+
+    Example::
+
+        >>> torch.norm(torch.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
+    if has_torch_function_unary(input):
+        return _override(norm, (input,), input, p=p, dim=dim, keepdim=keepdim, out=out, dtype=dtype)
+    if isinstance(p, str):
+        if p == "nuc":
+            return _C._linalg.linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+        if p != "fro":
+            raise RuntimeError("only valid string values are 'fro' and 'nuc', found %s" % p)
+        p = 2
+    if isinstance(dim, int):
+        dim = (dim,)
+    if dim is not None and len(dim) == 0:
+        dim = None
+    p = 2 if p is None else p
+    if out is None:
+        return _C._linalg.linalg_vector_norm(input, p, dim, keepdim, dtype=dtype)
+    return _C._linalg.linalg_vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None)
+
+    The distinct elements (or slices along `dim`), with the index of each input element among them and their counts
+    when asked for.
+
+    Example::
+
+        >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+        (tensor([1, 3]), tensor([1, 2]))
+    """
+    if has_torch_function_unary(input):
+        return _override(
+            unique, (input,), input,
+            sorted=sorted, return_inverse=return_inverse, return_counts=return_counts, dim=dim,
+        )
+    if dim is None:
+        values, inverse, counts = _VF._unique2(input, sorted, return_inverse, return_counts)
+    else:
+        values, inverse, counts = _VF.unique_dim(input, dim, sorted, return_inverse, return_counts)
+    return _chosen(values, inverse, counts, return_inverse, return_counts)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """unique_consecutive(input, return_inverse=False, return_counts=False, dim=None)
+
+    Runs of equal elements reduced to one each.
+    """
+    if has_torch_function_unary(input):
+        return _override(
+            unique_consecutive, (input,), input, return_inverse=return_inverse, return_counts=return_counts, dim=dim
+        )
+    values, inverse, counts = _VF.unique_consecutive(input, return_inverse, return_counts, dim)
+    return _chosen(values, inverse, counts, return_inverse, return_counts)
+
+
+def _chosen(values, inverse, counts, return_inverse, return_counts):
+    if return_inverse and return_counts:
+        return values, inverse, counts
+    if return_inverse:
+        return values, inverse
+    if return_counts:
+        return values, counts
+    return values
