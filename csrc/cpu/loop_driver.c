@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "cpu/cpu_internal.h"
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
@@ -17,52 +18,6 @@
 #define BUFFER_BYTES 4096
 
 int64_t mt_cpu_stream_bytes = INT64_MAX;
-
-/* An element of 16 bytes. */
-typedef struct wide_item {
-    uint64_t part[2];
-} wide_item;
-
-/* memcpy of a constant size: elements may lie at any address. */
-#define DEFINE_MOVERS(name, type)                                                                       \
-    static void gather_##name(char *dst, const char *src, int64_t stride, int64_t n)                    \
-    {                                                                                                   \
-        for (int64_t i = 0; i < n; i++)                                                                 \
-            memcpy(dst + i * (int64_t)sizeof(type), src + i * stride, sizeof(type));                    \
-    }                                                                                                   \
-    static void scatter_##name(char *dst, int64_t stride, const char *src, int64_t n)                   \
-    {                                                                                                   \
-        for (int64_t i = 0; i < n; i++)                                                                 \
-            memcpy(dst + i * stride, src + i * (int64_t)sizeof(type), sizeof(type));                    \
-    }
-DEFINE_MOVERS(1, uint8_t)
-DEFINE_MOVERS(2, uint16_t)
-DEFINE_MOVERS(4, uint32_t)
-DEFINE_MOVERS(8, uint64_t)
-DEFINE_MOVERS(16, wide_item)
-#undef DEFINE_MOVERS
-
-static void gather(char *dst, const char *src, int64_t stride, int64_t n, int itemsize)
-{
-    switch (itemsize) {
-    case 1: gather_1(dst, src, stride, n); break;
-    case 2: gather_2(dst, src, stride, n); break;
-    case 4: gather_4(dst, src, stride, n); break;
-    case 8: gather_8(dst, src, stride, n); break;
-    default: gather_16(dst, src, stride, n); break;
-    }
-}
-
-static void scatter(char *dst, int64_t stride, const char *src, int64_t n, int itemsize)
-{
-    switch (itemsize) {
-    case 1: scatter_1(dst, stride, src, n); break;
-    case 2: scatter_2(dst, stride, src, n); break;
-    case 4: scatter_4(dst, stride, src, n); break;
-    case 8: scatter_8(dst, stride, src, n); break;
-    default: scatter_16(dst, stride, src, n); break;
-    }
-}
 
 /* dst is 16-byte aligned, nbytes a multiple of 16. */
 static void stream(char *dst, const char *src, int64_t nbytes)
@@ -110,7 +65,7 @@ void mt_cpu_drive(mt_kernel_fn *kernel, int n_operands, const uint8_t *itemsize,
         if (stride[k] == 0 && k > 0) {
             int64_t copies = n < BUFFER_BYTES / 16 ? n : BUFFER_BYTES / itemsize[k];
 
-            gather(buffer[k], data[k], 0, copies, itemsize[k]);
+            mt_cpu_gather(buffer[k], data[k], 0, copies, itemsize[k]);
         }
     }
     block = BUFFER_BYTES / widest;
@@ -127,7 +82,7 @@ void mt_cpu_drive(mt_kernel_fn *kernel, int n_operands, const uint8_t *itemsize,
 
             p[k] = direct[k] ? at : buffer[k];
             if (k > 0 && !direct[k] && stride[k] != 0)
-                gather(buffer[k], at, stride[k], m, itemsize[k]);
+                mt_cpu_gather(buffer[k], at, stride[k], m, itemsize[k]);
         }
         if (streaming && done >= head && m * itemsize[0] % 16 == 0) {
             char *at = p[0];
@@ -138,7 +93,7 @@ void mt_cpu_drive(mt_kernel_fn *kernel, int n_operands, const uint8_t *itemsize,
         } else {
             kernel(p, m, params);
             if (!direct[0])
-                scatter(data[0] + done * stride[0], stride[0], buffer[0], m, itemsize[0]);
+                mt_cpu_scatter(data[0] + done * stride[0], stride[0], buffer[0], m, itemsize[0]);
         }
         done += m;
     }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gather, scatter and strided move of elements by size. Elements may lie at any address; the sizes are compile-time
+   constants inside each loop. */
+#include <string.h>
+
+#include "cpu/cpu_internal.h"
+
+/* An element of 16 bytes. */
+typedef struct wide_item {
+    uint64_t part[2];
+} wide_item;
+
+#define DEFINE_MOVE(name, type)                                                                             \
+    static void move_##name(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t n)  \
+    {                                                                                                       \
+        for (int64_t i = 0; i < n; i++)                                                                     \
+            memcpy(dst + i * dst_stride, src + i * src_stride, sizeof(type));                               \
+    }
+DEFINE_MOVE(1, uint8_t)
+DEFINE_MOVE(2, uint16_t)
+DEFINE_MOVE(4, uint32_t)
+DEFINE_MOVE(8, uint64_t)
+DEFINE_MOVE(16, wide_item)
+#undef DEFINE_MOVE
+
+void mt_cpu_move(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t n, int itemsize)
+{
+    switch (itemsize) {
+    case 1: move_1(dst, dst_stride, src, src_stride, n); break;
+    case 2: move_2(dst, dst_stride, src, src_stride, n); break;
+    case 4: move_4(dst, dst_stride, src, src_stride, n); break;
+    case 8: move_8(dst, dst_stride, src, src_stride, n); break;
+    default: move_16(dst, dst_stride, src, src_stride, n); break;
+    }
+}
+
+void mt_cpu_gather(char *dst, const char *src, int64_t stride, int64_t n, int itemsize)
+{
+    mt_cpu_move(dst, itemsize, src, stride, n, itemsize);
+}
+
+void mt_cpu_scatter(char *dst, int64_t stride, const char *src, int64_t n, int itemsize)
+{
+    mt_cpu_move(dst, stride, src, itemsize, n, itemsize);
+}
