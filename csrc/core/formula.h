@@ -168,6 +168,11 @@ static inline mt_ints mt_strides_of(const mt_tensor *t)
     return (mt_ints){t->stride, t->ndim};
 }
 
+static inline bool mt_ints_equal(mt_ints a, mt_ints b)
+{
+    return a.n == b.n && (a.n <= 0 || memcmp(a.data, b.data, (size_t)a.n * sizeof(*a.data)) == 0);
+}
+
 /* NULL (None) equals only itself. */
 static inline bool mt_str_equal(const char *a, const char *b)
 {

@@ -1,0 +1,122 @@
+"""methods.c: what Python sees. One mt_py_func per name and form, its trampoline, and the PyMethodDef tables."""
+from ctypes_map import c_string
+from model import SPACES, plain_c_name
+from schema import Schema
+
+HEAD = """#include <Python.h>
+
+#include "bindings/bind.h"
+
+#include "ops.h"
+#include "tables.h"
+
+/* A METH_FASTCALL | METH_KEYWORDS function in the slot of a PyMethodDef. */
+#define SLOT(f) ((PyCFunction)(void (*)(void))(f))
+#define CALL(id) \\
+    static PyObject *py_##id(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) \\
+    { \\
+        return mt_py_call(&mt_py_func_table[id], self, args, nargs, kwnames); \\
+    }
+
+extern const mt_op mt_op_deprecated[];
+
+"""
+TABLES = ("methods", "functions") + SPACES
+
+
+class Func:
+    """One Python-visible callable."""
+
+    def __init__(self, name, entries, table, inplace):
+        self.name, self.entries, self.table, self.inplace = name, entries, table, inplace
+        self.is_method = table == "methods"
+        self.has_out = not self.is_method and not inplace and any(e.out_ok for e in entries)
+        self.only_inplace = entries[0].only_inplace
+
+
+def python_signature(entry, func, schema=None):
+    s = schema or entry.schema
+    args = list(s.args)
+    if func.is_method:
+        args = args[1:]
+    elif args and args[0].name == "self":
+        args[0] = type(args[0])("input", args[0].type, args[0].default, args[0].keyword_only)
+    text = str(Schema("f", "", tuple(args), s.returns))
+    inner = _untyped(args)
+    if func.has_out and entry.out_ok:
+        inner += ("" if any(a.keyword_only for a in args) else (", " if inner else "") + "*") + ", out=None"
+    result = text[text.rindex("->"):]
+    return "%s(%s) %s" % (func.name, inner, result)
+
+
+def _untyped(args):
+    parts = []
+    for i, arg in enumerate(args):
+        if arg.keyword_only and (i == 0 or not args[i - 1].keyword_only):
+            parts.append("*")
+        parts.append(arg.name + ("" if arg.default is None else "=" + arg.default))
+    return ", ".join(parts)
+
+
+def _tables_of(entry, name):
+    """Which tables list the plain form of an op under this name."""
+    space = next((s for s in SPACES if name.startswith(s + "_")), "")
+    if name in entry.alias and space and name != entry.name:
+        return [space]
+    tables = ["methods"] if "method" in entry.variants else []
+    if "function" in entry.variants:
+        tables.append("functions")
+    if entry.space:
+        tables.append(entry.space)
+    return tables
+
+
+def functions(catalog):
+    """All Func, in catalog order."""
+    found = {}
+    for name, entries in catalog.python_names().items():
+        for entry in entries:
+            for table in _tables_of(entry, name):
+                found.setdefault((table, name, entry.only_inplace), []).append(entry)
+            if entry.inplace_ok and (name == entry.name or not name.startswith(SPACES)):
+                tables = ["methods"] if entry.schema.args[0].name == "self" and not entry.space else []
+                if "inplace_function" in entry.variants or entry.space:
+                    tables.append(entry.space or "functions")
+                for table in tables:
+                    found.setdefault((table, name + "_", True), []).append(entry)
+    return [Func(name, entries, table, inplace) for (table, name, inplace), entries in found.items()]
+
+
+def deprecated_index(catalog):
+    """{id of entry: [positions in mt_op_deprecated]}."""
+    out, n = {}, 0
+    for entry in catalog.entries:
+        out[entry.c] = list(range(n, n + len(entry.deprecated)))
+        n += len(entry.deprecated)
+    return out
+
+
+def emit(writer, catalog):
+    funcs, old = functions(catalog), deprecated_index(catalog)
+    overloads, rows, calls, docs = {}, [], [], []
+    for i, func in enumerate(funcs):
+        ops = ["&mt_op_table[%s]" % e.op_id for e in func.entries]
+        ops += ["&mt_op_deprecated[%d]" % k for e in func.entries for k in old[e.c]]
+        array = overloads.setdefault(tuple(ops), "overloads_%s_%d" % (plain_c_name(func.name, "").strip("_"), i))
+        rows.append('    {%s, %s, %d, MT_VARIANT_%s, %d, %d, %s, %d},' % (
+            c_string(func.name), array, len(ops), "INPLACE" if func.inplace else "FUNCTION", func.is_method,
+            func.has_out, c_string(func.table if func.table in SPACES else ""), i))
+        calls.append("CALL(%d)" % i)
+        text = "\n".join([python_signature(e, func) for e in func.entries]) + "\n\n" + func.entries[0].doc
+        docs.append("static const char doc_%d[] = %s;" % (i, c_string(text)))
+    parts = [HEAD]
+    parts += ["static const mt_op *const %s[] = {%s};\n" % (name, ", ".join(ops)) for ops, name in overloads.items()]
+    parts.append("\nconst mt_py_func mt_py_func_table[] = {\n%s\n};\nconst int mt_py_func_count = %d;\n\n" % (
+        "\n".join(rows), len(funcs)))
+    parts.append("\n".join(calls) + "\n\n" + "\n".join(docs) + "\n")
+    for table in TABLES:
+        lines = ["\nPyMethodDef mt_py_%s[] = {" % table]
+        lines += ["    {%s, SLOT(py_%d), METH_FASTCALL | METH_KEYWORDS, doc_%d}," % (c_string(f.name), i, i)
+                  for i, f in enumerate(funcs) if f.table == table]
+        parts.append("\n".join(lines + ["    {NULL, NULL, 0, NULL},", "};", ""]))
+    writer.add("methods.c", "emit_methods.py from the catalog", "".join(parts))
