@@ -18,9 +18,15 @@ extern MT_THREAD_LOCAL_FAST mt_thread_state mt_thread;
 
 enum { MT_SLOW_MODE = 1, MT_SLOW_INFERENCE = 2, MT_SLOW_AUTOCAST = 4, MT_SLOW_SAVED_HOOKS = 8 };
 
-/* Runs the op of the frame: keys of all tensor arguments and outputs, united with include, without exclude;
-   the highest key with a kernel is called. AUTOGRAD takes part only while grad mode is on, or for in-place and out
-   forms and views that must keep history right. On failure the error names the op. */
+/* Runs the op of the frame: keys of all tensor arguments and outputs (a device argument chooses the backend of a factory),
+   united with include, without exclude; the highest key with a kernel is called. AUTOGRAD takes part only while grad mode
+   is on, or for in-place and out forms and views that must keep history right; VIEW_INPLACE only for what writes an
+   argument or makes views, and not for composites.
+   A backend kernel calls op->meta itself, before its work, and mt_out_finish after it (adapters do this; the shared
+   pointwise and reduce kernels too). On meta tensors an op without a META kernel runs its meta rule alone.
+   Below VIEW_INPLACE the dispatcher has resolved conjugate and negative bits of the arguments (not for views and
+   composites) and refused tensors that lie outside a shrunk storage.
+   The message of an error stays as the kernel worded it, because PyTorch's texts rarely name the op. */
 int mt_dispatch(mt_call *call);
 /* Continues below `key`: used by the AUTOGRAD and VIEW_INPLACE kernels. */
 int mt_redispatch(mt_call *call, mt_key key);

@@ -193,6 +193,14 @@ static inline int mt_tensor_check_bounds(const mt_tensor *t)
 /* The value of a one-element tensor of any device; RuntimeError otherwise. */
 int mt_tensor_item(mt_scalar *out, const mt_tensor *t);
 
+/* dst's elements become src's: broadcast, cast, conjugate and negative bits of both resolved. Nothing is dispatched or
+   recorded, no version changes. The memory must not overlap, except that both may be the same elements. */
+int mt_tensor_assign(mt_tensor *dst, const mt_tensor *src);
+/* Copies of other devices than the CPU, installed by their backend; called without conjugate and negative bits. */
+extern int (*mt_tensor_assign_hook)(mt_tensor *dst, const mt_tensor *src);
+/* A new contiguous tensor with src's elements, bits resolved. */
+int mt_tensor_materialize(mt_tensor **out, const mt_tensor *src);
+
 /* --- changing a tensor in place (geometry) --- */
 
 /* Sizes, strides and offset; recomputes numel and flags. Bounds are the caller's affair. */

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The dispatch loop. One scan over the arguments gathers the keys and whether any argument needs care below the
+   autograd level: lazy conjugate and negative bits, or a storage that was shrunk. Both are rare, so they travel as two
+   bits above the keys and cost nothing else. */
+#include "core/dispatch.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+MT_THREAD_LOCAL_FAST mt_thread_state mt_thread = {.grad_mode = true};
+
+#define ALL_KEYS (MT_KEY_BIT(MT_KEY_COUNT) - 1)
+#define BACKENDS (MT_KEY_BIT(MT_KEY_CPU) | MT_KEY_BIT(MT_KEY_CUDA) | MT_KEY_BIT(MT_KEY_META))
+#define NEEDS_CARE (1u << 30)
+
+enum { LAZY = MT_FLAG_CONJ | MT_FLAG_NEG };
+
+/* --- keys --- */
+
+static inline uint32_t keys_of(const mt_tensor *t)
+{
+    uint32_t keys = t->keys;
+
+    if (t->base)
+        keys |= t->base->keys & MT_KEY_BIT(MT_KEY_AUTOGRAD);
+    if (MT_UNLIKELY((t->flags & LAZY) || (t->storage->flags & MT_STORAGE_SHRUNK)))
+        keys |= NEEDS_CARE;
+    return keys;
+}
+
+static uint32_t scan(const mt_call *call)
+{
+    uint32_t keys = 0;
+    int8_t device = -1;
+
+    for (int i = 0; i < call->n_args; i++) {
+        const mt_value *a = &call->arg[i];
+
+        if (a->kind == MT_ARG_TENSOR) {
+            if (a->v.tensor)
+                keys |= keys_of(a->v.tensor);
+        } else if (a->kind == MT_ARG_TENSORS) {
+            for (int j = 0; j < a->v.tensors.n; j++)
+                if (a->v.tensors.data[j])
+                    keys |= keys_of(a->v.tensors.data[j]);
+        } else if (a->kind == MT_ARG_DEVICE) {
+            device = a->v.device.type;
+        }
+    }
+    if (call->variant != MT_VARIANT_FUNCTION)
+        for (int i = 0; i < call->n_outs; i++)
+            if (call->out[i])
+                keys |= keys_of(call->out[i]);
+    if (device >= 0 && (call->op->flags & MT_OPF_FACTORY))
+        keys = (keys & ~BACKENDS) | MT_KEY_BIT((unsigned)device);
+    else if (!(keys & BACKENDS))
+        keys |= MT_KEY_BIT(device >= 0 ? (unsigned)device : MT_KEY_CPU);
+    return keys;
+}
+
+uint32_t mt_call_keys(const mt_call *call)
+{
+    return scan(call) & ALL_KEYS;
+}
+
+/* --- arguments that need care --- */
+
+/* Tensors whose storage was shrunk may lie outside of it. resize_ and set_ put that right themselves. */
+static int check_bounds(const mt_call *call)
+{
+    const char *name = call->op->name;
+    int first = strncmp(name, "resize", 6) == 0 || strncmp(name, "set", 3) == 0;
+
+    for (int i = first; i < call->n_args; i++) {
+        const mt_value *a = &call->arg[i];
+        mt_tensor *const *list = a->kind == MT_ARG_TENSORS ? a->v.tensors.data : &a->v.tensor;
+        int n = a->kind == MT_ARG_TENSORS ? a->v.tensors.n : a->kind == MT_ARG_TENSOR;
+
+        for (int j = 0; j < n; j++)
+            if (list[j] && mt_tensor_check_bounds(list[j]) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* What replaced the arguments of a frame: tensors, and copies of the lists that hold some. */
+typedef struct replaced {
+    mt_value arg[MT_MAX_ARGS];
+    mt_tensor_list lists;  /* owns every new tensor */
+    void *list_data[MT_MAX_ARGS];
+} replaced;
+
+static int count_lazy(const mt_call *call)
+{
+    int count = 0;
+
+    for (int i = 0; i < call->n_args; i++) {
+        const mt_value *a = &call->arg[i];
+
+        if (a->kind == MT_ARG_TENSOR)
+            count += a->v.tensor && (a->v.tensor->flags & LAZY);
+        else if (a->kind == MT_ARG_TENSORS)
+            for (int j = 0; j < a->v.tensors.n; j++)
+                count += a->v.tensors.data[j] && (a->v.tensors.data[j]->flags & LAZY);
+    }
+    return count;
+}
+
+static int resolve_one(mt_tensor **slot, replaced *r, int *used)
+{
+    if (!*slot || !((*slot)->flags & LAZY))
+        return 0;
+    if (mt_tensor_materialize(&r->lists.data[*used], *slot) < 0)
+        return -1;
+    *slot = r->lists.data[(*used)++];
+    return 0;
+}
+
+/* In-place forms keep argument 0: it is the output, and their meta rule sees to a temporary; the value read is the
+   resolved copy. */
+static int resolve_args(mt_call *call, replaced *r)
+{
+    int used = 0;
+
+    if (mt_tensor_list_new(&r->lists, count_lazy(call)) < 0)
+        return -1;
+    for (int i = 0; i < call->n_args; i++) {
+        mt_value *a = &call->arg[i];
+        mt_tensor **copy;
+
+        if (a->kind == MT_ARG_TENSOR) {
+            if (resolve_one(&a->v.tensor, r, &used) < 0)
+                return -1;
+        } else if (a->kind == MT_ARG_TENSORS && a->v.tensors.n > 0) {
+            if (mt_malloc(&r->list_data[i], (size_t)a->v.tensors.n * sizeof(mt_tensor *)) < 0)
+                return -1;
+            copy = r->list_data[i];
+            memcpy(copy, a->v.tensors.data, (size_t)a->v.tensors.n * sizeof(mt_tensor *));
+            a->v.tensors.data = copy;
+            for (int j = 0; j < a->v.tensors.n; j++)
+                if (resolve_one(&copy[j], r, &used) < 0)
+                    return -1;
+        }
+    }
+    return 0;
+}
+
+/* An op without an output that writes its argument 0 wrote the copy. */
+static int write_back(mt_call *call, const replaced *r)
+{
+    mt_tensor *self = r->arg[0].kind == MT_ARG_TENSOR ? r->arg[0].v.tensor : NULL;
+
+    if (call->variant != MT_VARIANT_FUNCTION || !(call->op->flags & MT_OPF_MUTATES_SELF) || !self ||
+        !(self->flags & LAZY))
+        return 0;
+    return mt_tensor_assign(self, call->arg[0].v.tensor);
+}
+
+static MT_COLD int run_with_care(mt_call *call, mt_call_fn *kernel)
+{
+    replaced r = {.lists = {NULL, 0}};
+    int rc = -1;
+
+    if (check_bounds(call) < 0)
+        return -1;
+    if (!count_lazy(call))
+        return kernel(call);
+    memcpy(r.arg, call->arg, sizeof(r.arg[0]) * call->n_args);
+    if (resolve_args(call, &r) == 0 && kernel(call) == 0)
+        rc = write_back(call, &r);
+    memcpy(call->arg, r.arg, sizeof(r.arg[0]) * call->n_args);
+    mt_tensor_list_clear(&r.lists);
+    for (int i = 0; i < call->n_args; i++)
+        mt_free(r.list_data[i]);
+    return rc;
+}
+
+/* --- the loop --- */
+
+static int run_meta_rule(mt_call *call)
+{
+    if (call->op->meta(call) < 0)
+        return -1;
+    return mt_out_finish(call);
+}
+
+static int run_backend(mt_call *call, mt_key key)
+{
+    const mt_op *op = call->op;
+    mt_call_fn *kernel = op->kernel[key];
+
+    if (!kernel)
+        kernel = key == MT_KEY_META && op->meta ? run_meta_rule : mt_no_impl_kernel;
+    if (MT_UNLIKELY((call->keys & NEEDS_CARE) && !(op->flags & (MT_OPF_VIEW | MT_OPF_COMPOSITE))))
+        return run_with_care(call, kernel);
+    return kernel(call);
+}
+
+/* Calls the kernel of the highest key; the frame's keys are put back afterwards. */
+static int run(mt_call *call, uint32_t keys)
+{
+    uint32_t saved = call->keys, left = keys & ALL_KEYS;
+    int rc;
+
+    for (;;) {
+        mt_key key = (mt_key)(31 - __builtin_clz(left | 1));
+
+        call->keys = left | (keys & NEEDS_CARE);
+        if (MT_KEY_BIT(key) & BACKENDS) {
+            rc = run_backend(call, key);
+            break;
+        }
+        if (call->op->kernel[key]) {
+            rc = call->op->kernel[key](call);
+            break;
+        }
+        left &= ~MT_KEY_BIT(key);
+    }
+    call->keys = saved;
+    return rc;
+}
+
+int mt_dispatch(mt_call *call)
+{
+    uint32_t keys = scan(call) | mt_thread.include, flags = call->op->flags;
+    bool writes = call->variant != MT_VARIANT_FUNCTION || (flags & MT_OPF_MUTATES_SELF);
+
+    if (!mt_thread.grad_mode && !writes && !(flags & MT_OPF_VIEW))
+        keys &= ~MT_KEY_BIT(MT_KEY_AUTOGRAD);
+    if ((writes && !(flags & MT_OPF_COMPOSITE)) || (flags & MT_OPF_VIEW))
+        keys |= MT_KEY_BIT(MT_KEY_VIEW_INPLACE);
+    else
+        keys &= ~MT_KEY_BIT(MT_KEY_VIEW_INPLACE);
+    return run(call, keys & ~mt_thread.exclude);
+}
+
+int mt_redispatch(mt_call *call, mt_key key)
+{
+    return run(call, call->keys & ((MT_KEY_BIT(key) - 1) | NEEDS_CARE));
+}
+
+/* --- kernels of the dispatcher itself --- */
+
+static void bump(mt_tensor *t)
+{
+    if (t && !(t->flags & MT_FLAG_INFERENCE))
+        mt_tensor_bump_version(t);
+}
+
+static void bump_written(const mt_call *call)
+{
+    const mt_value *self = &call->arg[0];
+
+    if (call->variant == MT_VARIANT_OUT) {
+        for (int i = 0; i < call->n_outs; i++)
+            bump(call->out[i]);
+    } else if (self->kind == MT_ARG_TENSOR) {
+        bump(self->v.tensor);
+    } else if (self->kind == MT_ARG_TENSORS) {
+        for (int i = 0; i < self->v.tensors.n; i++)
+            bump(self->v.tensors.data[i]);
+    }
+}
+
+/* Why a new view may not be changed in place while gradients are recorded. */
+static void mark_views(const mt_call *call)
+{
+    const mt_tensor *self = call->arg[0].kind == MT_ARG_TENSOR ? call->arg[0].v.tensor : NULL;
+    uint16_t reason = mt_thread.inference_mode                 ? MT_FLAG_INFERENCE_VIEW
+                      : !mt_thread.grad_mode                   ? MT_FLAG_NO_GRAD_VIEW
+                      : (call->op->flags & MT_OPF_LIST_OUT)    ? MT_FLAG_MULTI_VIEW
+                                                               : 0;
+
+    if (self)
+        reason |= self->flags & MT_FLAG_GUARDED_VIEW;
+    if (!reason)
+        return;
+    for (int i = 0; i < call->n_outs; i++) {
+        mt_tensor *v = call->out[i];
+
+        if (v && v != self && (v->flags & MT_FLAG_VIEW) && !(v->flags & MT_FLAG_INFERENCE))
+            v->flags |= reason;
+    }
+}
+
+/* resize_ counts as a write only when the sizes change. */
+static bool keeps_sizes(const mt_call *call)
+{
+    return call->op->name[0] == 'r' && strncmp(call->op->name, "resize", 6) == 0;
+}
+
+int mt_view_inplace_kernel(mt_call *call)
+{
+    bool writes = call->variant != MT_VARIANT_FUNCTION || (call->op->flags & MT_OPF_MUTATES_SELF);
+    mt_tensor *self = call->arg[0].kind == MT_ARG_TENSOR ? call->arg[0].v.tensor : NULL;
+    int64_t size[MT_MAX_DIM];
+    int ndim = -1;
+
+    if (MT_UNLIKELY(writes && self && keeps_sizes(call))) {
+        ndim = self->ndim;
+        memcpy(size, self->size, (size_t)ndim * sizeof(size[0]));
+    }
+    if (mt_redispatch(call, MT_KEY_VIEW_INPLACE) < 0)
+        return -1;
+    if (!writes)
+        mark_views(call);
+    else if (ndim < 0 || ndim != self->ndim || memcmp(size, self->size, (size_t)ndim * sizeof(size[0])) != 0)
+        bump_written(call);
+    return 0;
+}
+
+int mt_no_impl_kernel(mt_call *call)
+{
+    static const char *const names[] = {"CPU", "CUDA", "Meta"};
+    uint32_t backend = call->keys & BACKENDS;
+    const mt_op *op = call->op;
+    const char *dot = op->overload && op->overload[0] ? "." : "";
+
+    if (op->flags & MT_OPF_NO_IMPL)
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "%s(): not implemented", op->name);
+    return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
+                        "Could not run 'aten::%s%s%s' with arguments from the '%s' backend.", op->name, dot,
+                        op->overload ? op->overload : "", names[backend ? 31 - __builtin_clz(backend) : 0]);
+}

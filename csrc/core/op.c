@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Call frames: owned outputs, lists, and the rules by which an output is allocated, checked or replaced by a temporary.
+   An output that cannot be written directly (other dtype, memory shared with an input) stays in user_out while the
+   kernel works on a temporary; mt_out_finish copies it over. The tables of loops live here too. */
+#include "core/op.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/strbuf.h"
+#include "core/shape.h"
+
+const mt_loop_row *mt_loop_tables[MT_DEVICE_TYPE_COUNT][MT_FAMILY_COUNT];
+const mt_reduce_row *mt_reduce_tables[MT_DEVICE_TYPE_COUNT];
+
+/* --- lists and frames --- */
+
+int mt_tensor_list_new(mt_tensor_list *out, int n)
+{
+    void *p = NULL;
+
+    out->data = NULL;
+    out->n = 0;
+    if (n > 0 && mt_calloc(&p, (size_t)n, sizeof(mt_tensor *)) < 0)
+        return -1;
+    out->data = p;
+    out->n = n;
+    return 0;
+}
+
+void mt_tensor_list_clear(mt_tensor_list *list)
+{
+    for (int i = 0; i < list->n; i++)
+        mt_tensor_unref(list->data[i]);
+    mt_free(list->data);
+    list->data = NULL;
+    list->n = 0;
+}
+
+int mt_call_set_list(mt_call *call, int n)
+{
+    void *p;
+
+    if (n <= MT_MAX_OUTS) {
+        memset(call->out_inline, 0, sizeof(call->out_inline));
+        call->out = call->out_inline;
+    } else {
+        if (mt_calloc(&p, (size_t)n, sizeof(mt_tensor *)) < 0)
+            return -1;
+        call->out = p;
+    }
+    call->n_outs = n;
+    return 0;
+}
+
+void mt_call_clear(mt_call *call)
+{
+    for (int i = 0; i < call->n_outs; i++)
+        mt_tensor_unref(call->out[i]);
+    for (int i = 0; i < call->op->n_outs; i++)
+        mt_tensor_clear(&call->user_out[i]);
+    if (call->out != call->out_inline)
+        mt_free(call->out);
+    call->out = call->out_inline;
+    call->n_outs = 0;
+}
+
+/* --- outputs --- */
+
+static MT_COLD int cannot_cast(mt_dtype from, mt_dtype to)
+{
+    return mt_error_set(MT_ERR_RUNTIME, "result type %s can't be cast to the desired output type %s",
+                        mt_dtype_table[from].legacy, mt_dtype_table[to].legacy);
+}
+
+static MT_COLD int wrong_device(mt_device expected, mt_device got)
+{
+    char a[24], b[24];
+
+    return mt_error_set(MT_ERR_RUNTIME, "Expected out tensor to have device %s, but got %s instead",
+                        mt_device_format(a, expected), mt_device_format(b, got));
+}
+
+static MT_COLD int wrong_inplace_shape(const mt_tensor *out, int ndim, const int64_t *size)
+{
+    mt_shape_text a, b;
+
+    return mt_error_set(MT_ERR_RUNTIME, "output with shape %s doesn't match the broadcast shape %s",
+                        mt_shape_format(&a, out->size, out->ndim), mt_shape_format(&b, size, ndim));
+}
+
+/* May the kernel write `out` while it reads the arguments? Errors for overlaps that are never right. */
+static int overlaps_inputs(bool *must_copy, const mt_call *call, const mt_tensor *out, bool allow_alias)
+{
+    for (int i = 0; i < call->n_args; i++) {
+        const mt_value *a = &call->arg[i];
+        mt_tensor *const *list = a->kind == MT_ARG_TENSORS ? a->v.tensors.data : &a->v.tensor;
+        int n = a->kind == MT_ARG_TENSORS ? a->v.tensors.n : a->kind == MT_ARG_TENSOR;
+
+        for (int j = 0; j < n; j++) {
+            const mt_tensor *in = list[j];
+
+            if (!in || in->storage != out->storage)
+                continue;
+            if (!allow_alias && mt_overlap_between(out, in) != MT_OVERLAP_NO)
+                *must_copy = true;
+            else if (mt_assert_no_partial_overlap(out, in) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int resize_out(mt_tensor *out, int ndim, const int64_t *size, const int64_t *stride)
+{
+    mt_shape_text a, b;
+    int64_t kept[MT_MAX_DIM];
+
+    if (out->numel > 0 &&
+        mt_warn(MT_WARN_USER,
+                "An output with one or more elements was resized since it had shape %s, which does not match the "
+                "required output shape %s. This behavior is deprecated, and in a future PyTorch release outputs will "
+                "not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing "
+                "it, inplace, to zero elements with t.resize_(0).",
+                mt_shape_format(&a, out->size, out->ndim), mt_shape_format(&b, size, ndim)) < 0)
+        return -1;
+    memcpy(kept, size, (size_t)ndim * sizeof(kept[0])); /* `size` may belong to the tensor */
+    if (mt_tensor_resize(out, ndim, kept) < 0)
+        return -1;
+    return stride ? mt_tensor_set_geometry(out, ndim, kept, stride, out->offset) : 0;
+}
+
+/* The kernel gets a contiguous temporary, or one with the destination's order when the dtype agrees. */
+static int use_temporary(mt_call *call, int k, mt_dtype dtype, mt_device device)
+{
+    mt_tensor *temporary, *out = call->out[k];
+
+    if (mt_tensor_new(&temporary, dtype, out->ndim, out->size, device) < 0)
+        return -1;
+    call->user_out[k] = out;
+    call->out[k] = temporary;
+    return 0;
+}
+
+int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
+                   mt_device device, bool allow_alias)
+{
+    mt_tensor *out = call->out[k];
+    bool must_copy;
+
+    if (MT_LIKELY(!out)) {
+        if (stride)
+            return mt_tensor_new_strided(&call->out[k], dtype, ndim, size, stride, device);
+        return mt_tensor_new(&call->out[k], dtype, ndim, size, device);
+    }
+    if (!mt_device_equal(out->device, device))
+        return wrong_device(device, out->device);
+    if (!mt_dtype_can_cast(dtype, (mt_dtype)out->dtype))
+        return cannot_cast(dtype, (mt_dtype)out->dtype);
+    if (!mt_shape_equal(ndim, size, out->ndim, out->size)) {
+        if (call->variant == MT_VARIANT_INPLACE)
+            return wrong_inplace_shape(out, ndim, size);
+        if (resize_out(out, ndim, size, stride) < 0)
+            return -1;
+    }
+    must_copy = out->dtype != (uint8_t)dtype || (out->flags & (MT_FLAG_CONJ | MT_FLAG_NEG));
+    if (mt_tensor_check_bounds(out) < 0 || mt_assert_no_internal_overlap(out) < 0 ||
+        overlaps_inputs(&must_copy, call, out, allow_alias) < 0)
+        return -1;
+    return must_copy ? use_temporary(call, k, dtype, device) : 0;
+}
+
+int mt_out_finish(mt_call *call)
+{
+    for (int k = 0; k < call->op->n_outs; k++) {
+        mt_tensor *to = call->user_out[k];
+
+        if (MT_LIKELY(!to))
+            continue;
+        if (mt_tensor_assign(to, call->out[k]) < 0)
+            return -1;
+        mt_tensor_unref(call->out[k]);
+        call->out[k] = to;
+        call->user_out[k] = NULL;
+    }
+    return 0;
+}
+
+int mt_arg_contiguous(mt_tensor **out, mt_tensor *t)
+{
+    *out = NULL;
+    if (!t)
+        return 0;
+    if ((t->flags & MT_FLAG_CONTIGUOUS) && !(t->flags & (MT_FLAG_CONJ | MT_FLAG_NEG))) {
+        *out = mt_tensor_ref(t);
+        return 0;
+    }
+    return mt_tensor_materialize(out, t);
+}
