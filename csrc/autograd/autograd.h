@@ -65,9 +65,9 @@ static inline mt_tensor *mt_node_variable(const mt_node *n)
 int mt_autograd_set_history(mt_tensor *t, mt_node *node, uint32_t output_nr);
 /* The errors of in-place writes to leaves and guarded views. `recorded`: some input requires grad. */
 int mt_autograd_check_inplace(mt_tensor *t, bool recorded);
-/* t was written in place by node, whose edge 0 belongs to t (by edge `self_edge` when it is another). A view
-   passes the change on to its base through a CopySlices node. */
-int mt_autograd_rebase(mt_tensor *t, mt_node *node, uint32_t output_nr, uint32_t self_edge);
+/* t was written in place by node, whose edge self_edge belongs to the old value of t. A view passes the change on to
+   its base through a CopySlices node. */
+int mt_autograd_rebase(mt_tensor *t, mt_node *node, uint32_t output_nr, int self_edge);
 /* Error when node cannot be the history of an in-place change of a view: it has more than one output. */
 int mt_autograd_check_rebase(mt_tensor *t, const mt_node *node);
 

@@ -28,8 +28,6 @@ static inline void mt_grad_scope_leave(mt_grad_scope before)
 
 /* node.c */
 void mt_autograd_destroy_later(mt_autograd *meta);
-/* What gradients through this edge must look like. */
-mt_input_meta mt_edge_meta(const mt_edge *e);
 
 /* Length of a node name without a final "Backward" and number: "Exp" of "ExpBackward0". */
 int mt_node_name_stem(const char *name);
@@ -54,7 +52,7 @@ bool mt_gradient_is_exclusive(const mt_tensor *t);
 
 /* validate.c */
 /* Makes *grad, which `from` gave for its edge `index`, look as the receiver wants: summed to size, real, dtype. */
-int mt_gradient_fit(mt_tensor **grad, const mt_node *from, uint32_t index, const mt_input_meta *want);
+int mt_gradient_fit(mt_tensor **grad, const mt_node *from, int index, const mt_input_meta *want);
 int mt_gradient_cast(mt_tensor **grad, mt_dtype dtype);
 
 static inline bool mt_gradient_fits(const mt_tensor *g, const mt_input_meta *want)
@@ -67,9 +65,23 @@ static inline bool mt_gradient_fits(const mt_tensor *g, const mt_input_meta *wan
     return true;
 }
 
-/* inplace.c: the view of `root` (which has the layout of t's base) that t is of its base. Recorded as the caller
-   records. */
-int mt_view_replay(mt_tensor **out, mt_tensor *root, int64_t root_offset, const mt_tensor *view);
+/* op_calls.c */
+int mt_autograd_op_cast(mt_tensor **out, mt_tensor *t, mt_dtype dtype, mt_device device); /* a copy */
+int mt_autograd_op_sum(mt_tensor **out, mt_tensor *t, mt_ints dims);                      /* keeps dims */
+
+/* saved.c */
+extern const char mt_text_backward_twice[];
+
+/* inplace.c */
+typedef struct mt_geometry {
+    const int64_t *size, *stride;
+    int64_t offset;
+    uint8_t ndim, dtype;
+    uint16_t flags; /* CONJ and NEG count */
+} mt_geometry;
+/* The view that `view` is of a base at base_offset, taken of root, which is laid out like that base. Recorded as
+   the caller records. */
+int mt_view_replay(mt_tensor **out, mt_tensor *root, int64_t base_offset, const mt_geometry *view);
 /* For saved outputs of a node inside CopySlices. */
 int mt_copy_slices_output(mt_tensor **out, mt_node *copy_slices, mt_tensor *saved);
 

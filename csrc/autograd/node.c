@@ -124,10 +124,8 @@ int mt_node_replace_inputs(mt_node *n, mt_tensor *const *tensors, int count)
     return 0;
 }
 
-mt_input_meta mt_edge_meta(const mt_edge *e)
+mt_input_meta mt_node_input(const mt_node *n, int k)
 {
-    const mt_node *n = e->node;
-
     if (n->flags & MT_NODE_ACCUMULATE) { /* the variable may have got another shape since */
         const mt_tensor *t = n->data;
         mt_input_meta m = {t->size, t->ndim, t->dtype, t->device, true};
@@ -136,7 +134,7 @@ mt_input_meta mt_edge_meta(const mt_edge *e)
             m.dtype = t->autograd->grad_dtype;
         return m;
     }
-    return n->input[e->input];
+    return n->input[k];
 }
 
 int mt_node_name_stem(const char *name)

@@ -25,6 +25,7 @@ typedef struct mt_saved {
     bool is_leaf;          /* the tensor was a leaf when it was saved */
     bool in_place_view;    /* an output that was written through a view: its history leads through n->outer */
     bool released;         /* held a tensor that is gone now */
+    bool inside;           /* a number list in the node's own block */
     bool packed;           /* pack holds it, value.v.tensor is NULL */
     void *pack;            /* what the pack hook gave, owned through mt_saved_hooks */
 } mt_saved;
@@ -142,6 +143,8 @@ static inline const char *mt_node_name(const mt_node *n)
 /* Metadata of input k from the tensor that the forward op gave; NULL: it takes no gradient. To be called for k = 0,
    1, ... in this order; the sizes together take the n_dims of mt_node_new. */
 void mt_node_set_input(mt_node *n, int k, const mt_tensor *t);
+/* What a gradient for output k must look like; of an accumulator: as its variable is now. */
+mt_input_meta mt_node_input(const mt_node *n, int k);
 /* For nodes whose outputs become known later: replaces all metadata. Elements may be NULL. */
 int mt_node_replace_inputs(mt_node *n, mt_tensor *const *tensors, int count);
 /* For nodes whose saved values become known later: n empty values, in a block of their own. */

@@ -237,6 +237,8 @@ void mt_node_free_saved(mt_node *n)
     for (int k = 0; k < n->n_saved; k++) {
         mt_saved *s = &n->saved[k];
 
+        if (s->inside)
+            continue;
         switch (s->value.kind) {
         case MT_ARG_TENSOR:
         case MT_ARG_TENSORS:
@@ -264,13 +266,15 @@ void mt_node_free_saved(mt_node *n)
 
 /* --- reading --- */
 
+const char mt_text_backward_twice[] =
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward.";
+
 static int raise_released(void)
 {
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "Trying to backward through the graph a second time (or directly access saved tensors after "
-                        "they have already been freed). Saved intermediate values of the graph are freed when you call "
-                        ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
-                        "graph a second time or if you need to access saved tensors after calling backward.");
+    return mt_error_set(MT_ERR_RUNTIME, "%s", mt_text_backward_twice);
 }
 
 MT_COLD static int raise_version(const mt_node *n, const mt_saved *s, mt_tensor *t, uint32_t expected)

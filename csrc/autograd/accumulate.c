@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Adding gradients up: on their way to a node, and into .grad of a leaf. The first gradient of a leaf is taken
+   over without a copy when nobody else can see its memory and its layout is that of the leaf; else it is cloned into
+   that layout. Later ones are added in place, so .grad stays the same object, except while a graph of the backward
+   pass is recorded. */
+#include "autograd/autograd_internal.h"
+
+#include "ops.h"
+
+#define NO_DISTURBANCE (MT_FLAG_CONJ | MT_FLAG_NEG | MT_FLAG_INFERENCE | MT_FLAG_WRAPPED_NUMBER)
+
+bool mt_gradient_is_exclusive(const mt_tensor *t)
+{
+    if (mt_refcount_get(&t->refs) != 1 || (t->flags & NO_DISTURBANCE))
+        return false;
+    if (!t->base)
+        return mt_refcount_get(&t->storage->refs) == 1;
+    return mt_refcount_get(&t->base->refs) == 1 && mt_refcount_get(&t->storage->refs) == 2;
+}
+
+int mt_gradient_sum(mt_tensor **out, mt_tensor *a, mt_tensor *b)
+{
+    return mt_add(out, a, b, mt_scalar_from_int(1));
+}
+
+int mt_gradient_clone(mt_tensor **out, mt_tensor *g)
+{
+    return mt_clone(out, g, MT_FORMAT_PRESERVE);
+}
+
+static bool can_add_into(const mt_tensor *into, const mt_tensor *other)
+{
+    return (into->flags & MT_FLAG_DENSE) && into->dtype == other->dtype && into->ndim == other->ndim &&
+           mt_gradient_is_exclusive(into);
+}
+
+int mt_gradient_add(mt_tensor **slot, mt_tensor **grad)
+{
+    mt_tensor *sum = NULL;
+    int rc = -1;
+
+    if (!mt_thread.grad_mode && can_add_into(*slot, *grad)) {
+        MT_TRY(mt_add_inplace(*slot, *grad, mt_scalar_from_int(1)));
+    } else if (!mt_thread.grad_mode && can_add_into(*grad, *slot)) {
+        MT_TRY(mt_add_inplace(*grad, *slot, mt_scalar_from_int(1)));
+        sum = *slot;
+        *slot = *grad;
+        *grad = sum;
+    } else {
+        MT_TRY(mt_gradient_sum(&sum, *slot, *grad));
+        mt_tensor_unref(*slot);
+        *slot = sum;
+    }
+    rc = 0;
+fail:
+    mt_tensor_clear(grad);
+    return rc;
+}
+
+/* --- leaves --- */
+
+static bool has_layout_of(const mt_tensor *g, const mt_tensor *leaf)
+{
+    if (!(leaf->flags & MT_FLAG_DENSE))
+        return mt_tensor_is_contiguous(g);
+    for (int i = 0; i < g->ndim; i++)
+        if (g->size[i] > 1 && g->stride[i] != leaf->stride[i])
+            return false;
+    return true;
+}
+
+static int clone_into_layout(mt_tensor **out, mt_tensor *g, const mt_tensor *leaf)
+{
+    mt_dtype dtype = (mt_dtype)g->dtype;
+    mt_tensor *copy = NULL;
+    int rc = -1;
+
+    if (leaf->flags & MT_FLAG_DENSE)
+        MT_TRY(mt_tensor_new_strided(&copy, dtype, leaf->ndim, leaf->size, leaf->stride, g->device));
+    else
+        MT_TRY(mt_tensor_new(&copy, dtype, leaf->ndim, leaf->size, g->device));
+    MT_TRY(mt_copy_inplace(copy, g, false));
+    *out = mt_tensor_move(&copy);
+    rc = 0;
+fail:
+    mt_tensor_clear(&copy);
+    return rc;
+}
+
+/* The gradient itself, without a base and without history. */
+static int take_over(mt_tensor **out, mt_tensor **grad)
+{
+    if (!(*grad)->base && !(*grad)->autograd) {
+        *out = mt_tensor_move(grad);
+        return 0;
+    }
+    return mt_tensor_new_alias(out, *grad, false);
+}
+
+int mt_accumulate(mt_tensor *variable, mt_tensor **grad, bool keep)
+{
+    mt_tensor *g = *grad, *fresh = NULL, *old;
+    mt_autograd *m;
+    int rc = -1;
+
+    MT_TRY(mt_autograd_meta(&m, variable));
+    old = m->grad;
+    if (old && !mt_thread.grad_mode) {
+        MT_TRY(mt_add_inplace(old, g, mt_scalar_from_int(1)));
+        return 0;
+    }
+    if (old)
+        MT_TRY(mt_gradient_sum(&fresh, old, g));
+    else if (!mt_thread.grad_mode && !keep && mt_gradient_is_exclusive(g) && has_layout_of(g, variable))
+        MT_TRY(take_over(&fresh, grad));
+    else
+        MT_TRY(clone_into_layout(&fresh, g, variable));
+    m->grad = fresh;
+    mt_tensor_unref(old);
+    rc = 0;
+fail:
+    return rc;
+}
+
+/* --- the node --- */
+
+static const char *accumulate_name(const mt_node *n)
+{
+    (void)n;
+    return "torch::autograd::AccumulateGrad";
+}
+
+/* Called as a function from Python; the engine goes straight to mt_accumulate. */
+static int accumulate_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
+{
+    mt_tensor *g = grads[0];
+
+    (void)out;
+    return g ? mt_accumulate(n->data, &g, true) : 0;
+}
+
+static void accumulate_destroy(mt_node *n)
+{
+    mt_tensor *variable = n->data;
+
+    n->data = NULL;
+    mt_tensor_unref(variable);
+}
+
+static const mt_node_ops accumulate_ops = {accumulate_name, accumulate_run, NULL, accumulate_destroy};
+
+int mt_accumulate_node_new(mt_node **out, mt_tensor *variable)
+{
+    if (mt_node_new(out, &accumulate_ops, 0, 0, 1, 0) < 0)
+        return -1;
+    (*out)->flags |= MT_NODE_ACCUMULATE;
+    (*out)->sequence = UINT64_MAX;
+    (*out)->data = mt_tensor_ref(variable);
+    return 0;
+}

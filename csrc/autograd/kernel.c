@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The autograd kernel of all ops, driven by the record: it runs the op below and, when an input requires grad,
+   builds one node: edges to the inputs, the values that the formulas use, the metadata of the outputs. In-place forms
+   save before the op runs, since the op changes what they save, and rebase the history of what was written.
+   Nothing the record says is repeated here. */
+#include "autograd/autograd_internal.h"
+
+#include <string.h>
+
+#include "ops.h"
+
+/* --- nodes of ops --- */
+
+static const char *op_node_name(const mt_node *n)
+{
+    const mt_grad *grad = n->op->grad;
+
+    if (!grad->backward)
+        return "torch::autograd::NotImplemented";
+    if (strcmp(grad->node_name, "CopyBackwards") == 0)
+        return "torch::autograd::CopyBackwards";
+    return grad->node_name;
+}
+
+static int op_node_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
+{
+    if (MT_UNLIKELY(!n->op->grad->backward))
+        return mt_error_set(MT_ERR_RUNTIME, "derivative for aten::%s is not implemented", n->op->name);
+    return n->op->grad->backward(n, grads, out);
+}
+
+static const mt_node_ops op_node_ops = {op_node_name, op_node_run, mt_node_release_saved, NULL};
+
+static int run_below(mt_call *call)
+{
+    uint32_t exclude = mt_thread.exclude;
+    int rc;
+
+    mt_thread.exclude = exclude | MT_KEY_BIT(MT_KEY_AUTOGRAD);
+    rc = mt_redispatch(call, MT_KEY_AUTOGRAD);
+    mt_thread.exclude = exclude;
+    return rc;
+}
+
+/* --- inputs --- */
+
+static inline bool requires_grad(const mt_tensor *t)
+{
+    return t && mt_tensor_requires_grad(t);
+}
+
+/* Counts the edges of the node to be; tells whether any of them would lead somewhere. */
+static bool survey_inputs(int *n_edges, const mt_call *call, const mt_grad *grad)
+{
+    bool any = false;
+    int n = 0;
+
+    for (int i = 0; i < grad->n_inputs; i++) {
+        const mt_value *a = &call->arg[grad->input[i]];
+
+        if (a->kind == MT_ARG_TENSOR) {
+            any |= requires_grad(a->v.tensor);
+            n++;
+        } else if (a->kind == MT_ARG_TENSORS) {
+            for (int j = 0; j < a->v.tensors.n; j++)
+                any |= requires_grad(a->v.tensors.data[j]);
+            n += a->v.tensors.n > 0 ? a->v.tensors.n : 0;
+        } else {
+            n++; /* None */
+        }
+    }
+    *n_edges = n;
+    return any;
+}
+
+/* Returns in *needed a bit per entry of grad->input that has an edge. */
+static int connect(uint32_t *needed, mt_node *n, const mt_call *call, const mt_grad *grad)
+{
+    mt_edge *edge = n->edge;
+
+    *needed = 0;
+    for (int i = 0; i < grad->n_inputs; i++) {
+        const mt_value *a = &call->arg[grad->input[i]];
+        mt_tensor *const *list = &a->v.tensor;
+        int count = 1;
+
+        if (a->kind == MT_ARG_TENSORS) {
+            list = a->v.tensors.data;
+            count = a->v.tensors.n > 0 ? a->v.tensors.n : 0;
+        } else if (a->kind != MT_ARG_TENSOR) {
+            edge++;
+            continue;
+        }
+        for (int j = 0; j < count; j++, edge++) {
+            if (!requires_grad(list[j]))
+                continue;
+            if (mt_autograd_edge(edge, list[j]) < 0)
+                return -1;
+            if (edge->node)
+                *needed |= 1u << i;
+        }
+    }
+    return 0;
+}
+
+/* --- saved values --- */
+
+typedef struct saver {
+    const mt_call *call;
+    const mt_grad *grad;
+    mt_node *node;
+    int64_t *room;      /* for number lists, behind the sizes of the inputs */
+    uint32_t needed;
+    mt_tensor *written; /* argument 0 of an in-place form, else NULL */
+} saver;
+
+static int list_length(const mt_value *a)
+{
+    bool numbers = a->kind == MT_ARG_INTS || a->kind == MT_ARG_BOOLS;
+
+    if (a->kind == MT_ARG_FLOATS)
+        return a->v.floats.n > 0 ? a->v.floats.n : 0;
+    return numbers && a->v.ints.n > 0 ? a->v.ints.n : 0;
+}
+
+static int64_t list_sizes_length(const mt_value *a)
+{
+    int64_t n = 0;
+
+    for (int i = 0; a->kind == MT_ARG_TENSORS && i < a->v.tensors.n; i++)
+        n += 1 + (a->v.tensors.data[i] ? a->v.tensors.data[i]->ndim : 0);
+    return n;
+}
+
+/* Words of the node's block that the number lists take. */
+static int64_t survey_saved(const mt_call *call, const mt_grad *grad)
+{
+    int64_t n = 0;
+
+    for (int k = 0; k < grad->n_saved; k++) {
+        const mt_saved_spec *spec = &grad->saved[k];
+        const mt_value *a = &call->arg[spec->index];
+
+        if (spec->kind == MT_SAVE_ARG)
+            n += list_length(a);
+        else if (spec->kind == MT_SAVE_SIZES || spec->kind == MT_SAVE_STRIDES)
+            n += a->kind == MT_ARG_TENSOR ? a->v.tensor->ndim : 0;
+        else if (spec->kind == MT_SAVE_LIST_SIZES)
+            n += list_sizes_length(a);
+    }
+    return n;
+}
+
+static void save_numbers(saver *s, int k, uint8_t kind, const void *data, int n)
+{
+    mt_saved *slot = &s->node->saved[k];
+
+    memcpy(s->room, data, (size_t)n * sizeof(int64_t));
+    slot->value.kind = kind;
+    slot->inside = true;
+    if (kind == MT_ARG_FLOATS)
+        slot->value.v.floats = (mt_floats){(const double *)s->room, n};
+    else
+        slot->value.v.ints = (mt_ints){s->room, n};
+    s->room += n;
+}
+
+/* ndim and sizes of one tensor after the other; a missing one counts as ndim 0. */
+static void save_list_sizes(saver *s, int k, const mt_value *a)
+{
+    mt_saved *slot = &s->node->saved[k];
+    int64_t *start = s->room;
+
+    for (int i = 0; i < a->v.tensors.n; i++) {
+        const mt_tensor *t = a->v.tensors.data[i];
+
+        *s->room++ = t ? t->ndim : 0;
+        for (int d = 0; t && d < t->ndim; d++)
+            *s->room++ = t->size[d];
+    }
+    slot->value.kind = MT_ARG_INTS;
+    slot->inside = true;
+    slot->value.v.ints = (mt_ints){start, (int)(s->room - start)};
+}
+
+static int save_argument(saver *s, int k, const mt_value *a, bool wanted)
+{
+    mt_tensor *before = NULL;
+    int rc;
+
+    if (a->kind == MT_ARG_TENSOR && wanted && a == &s->call->arg[0] && s->written) {
+        if (mt_clone(&before, s->written, MT_FORMAT_PRESERVE) < 0)
+            return -1;
+        rc = mt_saved_set_tensor(s->node, k, before, false, 0);
+        mt_tensor_unref(before);
+        return rc;
+    }
+    if (a->kind == MT_ARG_TENSOR)
+        return wanted ? mt_saved_set_tensor(s->node, k, a->v.tensor, false, 0) : 0;
+    if (a->kind == MT_ARG_TENSORS)
+        return wanted ? mt_saved_set_tensors(s->node, k, a->v.tensors) : 0;
+    if (list_length(a)) {
+        save_numbers(s, k, a->kind, a->v.ints.data, list_length(a));
+        return 0;
+    }
+    if (a->kind <= MT_ARG_BOOL || a->kind == MT_ARG_DTYPE) {
+        s->node->saved[k].value = *a;
+        return 0;
+    }
+    return mt_saved_set_value(s->node, k, a);
+}
+
+/* What a formula asks about a tensor without its data. Nothing is stored for a missing tensor. */
+static void save_metadata(saver *s, int k, uint8_t kind, const mt_value *a)
+{
+    mt_saved *slot = &s->node->saved[k];
+    const mt_tensor *t = a->v.tensor;
+
+    slot->value.v.ints = (mt_ints){NULL, -1};
+    if (a->kind != MT_ARG_TENSOR)
+        return;
+    if (kind == MT_SAVE_SIZES) {
+        save_numbers(s, k, MT_ARG_INTS, t->size, t->ndim);
+    } else if (kind == MT_SAVE_STRIDES) {
+        save_numbers(s, k, MT_ARG_INTS, t->stride, t->ndim);
+    } else if (kind == MT_SAVE_DTYPE) {
+        slot->value.kind = MT_ARG_DTYPE;
+        slot->value.v.i = t->dtype;
+    } else {
+        slot->value.kind = MT_ARG_DEVICE;
+        slot->value.v.device = t->device;
+    }
+}
+
+static int save_inputs(saver *s)
+{
+    const mt_grad *grad = s->grad;
+
+    for (int k = 0; k < grad->n_saved; k++) {
+        const mt_saved_spec *spec = &grad->saved[k];
+        const mt_value *a = &s->call->arg[spec->index];
+        bool wanted = !spec->needed_by || (spec->needed_by & s->needed);
+
+        if (spec->kind == MT_SAVE_ARG) {
+            if (save_argument(s, k, a, wanted) < 0)
+                return -1;
+        } else if (spec->kind == MT_SAVE_LIST_SIZES) {
+            if (a->kind == MT_ARG_TENSORS)
+                save_list_sizes(s, k, a);
+        } else if (spec->kind != MT_SAVE_RESULT) {
+            save_metadata(s, k, spec->kind, a);
+        }
+    }
+    return 0;
+}
+
+static int save_results(saver *s)
+{
+    const mt_grad *grad = s->grad;
+
+    for (int k = 0; k < grad->n_saved; k++) {
+        const mt_saved_spec *spec = &grad->saved[k];
+        mt_tensor *t;
+
+        if (spec->kind != MT_SAVE_RESULT || (spec->needed_by && !(spec->needed_by & s->needed)))
+            continue;
+        t = spec->index < s->call->n_outs ? s->call->out[spec->index] : NULL;
+        if (!t)
+            continue;
+        if (mt_saved_set_tensor(s->node, k, t, s->node->input[spec->index].takes_grad, spec->index) < 0)
+            return -1;
+        s->node->saved[k].in_place_view = s->written && s->written->base;
+    }
+    return 0;
+}
+
+/* --- functions and views --- */
+
+static int64_t survey_outputs(bool *any, const mt_call *call)
+{
+    int64_t dims = 0;
+
+    *any = false;
+    for (int i = 0; i < call->n_outs; i++) {
+        const mt_tensor *t = call->out[i];
+
+        if (!t)
+            continue;
+        dims += t->ndim;
+        *any |= mt_dtype_is_differentiable((mt_dtype)t->dtype);
+    }
+    return dims;
+}
+
+static int record(mt_call *call, int n_edges)
+{
+    const mt_grad *grad = call->op->grad;
+    saver s = {call, grad, NULL, NULL, 0, NULL};
+    bool any;
+    int64_t dims = survey_outputs(&any, call);
+    mt_node *n = NULL;
+    int rc = -1;
+
+    if (!any || (call->arg[0].kind == MT_ARG_TENSOR && call->out[0] == call->arg[0].v.tensor))
+        return 0; /* nothing to differentiate, or the op gave its argument back */
+    MT_TRY(mt_node_new(&n, &op_node_ops, n_edges, grad->n_saved, call->n_outs, dims + survey_saved(call, grad)));
+    n->op = call->op;
+    s.node = n;
+    for (int i = 0; i < call->n_outs; i++)
+        mt_node_set_input(n, i, call->out[i]);
+    s.room = (int64_t *)(n->input + n->n_inputs) + dims;
+    MT_TRY(connect(&s.needed, n, call, grad));
+    MT_TRY(save_inputs(&s));
+    MT_TRY(save_results(&s));
+    for (int i = 0; i < call->n_outs; i++)
+        if (n->input[i].takes_grad)
+            MT_TRY(mt_autograd_set_edge(call->out[i], n, (uint32_t)i));
+    rc = 0;
+fail:
+    mt_node_clear(&n);
+    return rc;
+}
+
+/* --- in-place and out= forms --- */
+
+/* The written tensor always has an edge: a view needs to know what happens to its base. */
+static int self_edge_of(const mt_grad *grad, int *n_edges)
+{
+    if (grad->n_inputs && grad->input[0] == 0)
+        return 0;
+    return (*n_edges)++;
+}
+
+static int record_in_place(mt_call *call, mt_tensor *self, int n_edges)
+{
+    const mt_grad *grad = call->op->grad;
+    bool moves = (call->op->flags & MT_OPF_VIEW) != 0; /* t_, squeeze_: changes geometry, not values */
+    int self_edge = self_edge_of(grad, &n_edges);
+    saver s = {call, grad, NULL, NULL, 0, moves ? NULL : self};
+    mt_node *n = NULL;
+    int rc = -1;
+
+    MT_TRY(mt_node_new(&n, &op_node_ops, n_edges, grad->n_saved, 1, self->ndim + survey_saved(call, grad)));
+    n->op = call->op;
+    s.node = n;
+    mt_node_set_input(n, 0, self);
+    s.room = (int64_t *)(n->input + 1) + self->ndim;
+    MT_TRY(connect(&s.needed, n, call, grad));
+    if (self_edge == n_edges - 1 && self_edge != 0)
+        MT_TRY(mt_autograd_edge(&n->edge[self_edge], self));
+    MT_TRY(save_inputs(&s));
+    MT_TRY(run_below(call));
+    if (moves)
+        MT_TRY(mt_node_replace_inputs(n, &self, 1));
+    MT_TRY(save_results(&s));
+    if (moves)
+        MT_TRY(mt_autograd_set_edge(self, n, 0));
+    else
+        MT_TRY(mt_autograd_rebase(self, n, 0, self_edge));
+    rc = 0;
+fail:
+    mt_node_clear(&n);
+    return rc;
+}
+
+static int in_place_form(mt_call *call)
+{
+    const mt_grad *grad = call->op->grad;
+    mt_tensor *self = call->arg[0].kind == MT_ARG_TENSOR ? call->arg[0].v.tensor : NULL;
+    bool any;
+    int n_edges;
+
+    if (!grad || !self)
+        return run_below(call);
+    any = survey_inputs(&n_edges, call, grad) || mt_tensor_requires_grad(self);
+    if (!any || !mt_dtype_is_differentiable((mt_dtype)self->dtype))
+        return run_below(call);
+    if (mt_autograd_check_inplace(self, true) < 0)
+        return -1;
+    return record_in_place(call, self, n_edges);
+}
+
+static int out_form(mt_call *call)
+{
+    const mt_grad *grad = call->op->grad;
+    bool any = false;
+    int n_edges;
+
+    if (grad) {
+        any = survey_inputs(&n_edges, call, grad);
+        for (int i = 0; i < call->n_outs; i++)
+            any |= requires_grad(call->out[i]);
+    }
+    if (any)
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "%s(): functions with out=... arguments don't support automatic differentiation, but one "
+                            "of the arguments requires grad.",
+                            call->op->name);
+    return run_below(call);
+}
+
+int mt_autograd_kernel(mt_call *call)
+{
+    const mt_grad *grad = call->op->grad;
+    int n_edges;
+    bool any;
+
+    if (!mt_thread.grad_mode)
+        return run_below(call);
+    if (MT_UNLIKELY(call->variant != MT_VARIANT_FUNCTION || (call->op->flags & MT_OPF_MUTATES_SELF)))
+        return call->variant == MT_VARIANT_OUT ? out_form(call) : in_place_form(call);
+    any = grad && survey_inputs(&n_edges, call, grad);
+    if (run_below(call) < 0)
+        return -1;
+    return any ? record(call, n_edges) : 0;
+}
