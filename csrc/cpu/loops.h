@@ -9,6 +9,7 @@
 #include "cpu/vec.h"
 #include "math/binary.h"
 #include "math/compare.h"
+#include "math/complex.h"
 #include "math/ternary.h"
 #include "math/unary.h"
 
