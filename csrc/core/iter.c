@@ -19,6 +19,8 @@ enum {
     CUT_ALIGN = 64,     /* elements; output lines are not shared between threads */
 };
 
+mt_iter_runner *mt_iter_runners[MT_DEVICE_TYPE_COUNT];
+
 /* --- building --- */
 
 void mt_iter_init(mt_iter *it, int n_operands, int n_outputs, int ndim, const int64_t *size)

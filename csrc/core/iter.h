@@ -34,6 +34,11 @@ void mt_iter_finish(mt_iter *it); /* order and merge; call once after setting al
    loop_dtype NULL: no casts. */
 void mt_iter_run(const mt_iter *it, mt_loop_fn *loop, const void *params, const uint8_t *loop_dtype,
                  double ns_per_element);
+/* The same on another device, installed by its backend and called with the lock held. `host` has a bit for each operand
+   whose data is a single element in host memory (numbers and 0-d CPU tensors); params_bytes is the size of params. */
+typedef int mt_iter_runner(const mt_iter *it, mt_device device, mt_loop_fn *loop, const void *params, size_t params_bytes,
+                           const uint8_t *loop_dtype, uint32_t host);
+extern mt_iter_runner *mt_iter_runners[MT_DEVICE_TYPE_COUNT]; /* the CPU's stays NULL */
 /* Serial and in memory order of the first operand; for random number kernels. */
 void mt_iter_run_serial(const mt_iter *it, mt_loop_fn *loop, const void *params);
 

@@ -142,6 +142,22 @@ static int use_temporary(mt_call *call, int k, mt_dtype dtype, mt_device device)
     return 0;
 }
 
+int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
+                 mt_device device)
+{
+    mt_tensor *out = call->out[k];
+
+    if (!mt_device_equal(out->device, device))
+        return wrong_device(device, out->device);
+    if (!mt_dtype_can_cast(dtype, (mt_dtype)out->dtype))
+        return cannot_cast(dtype, (mt_dtype)out->dtype);
+    if (mt_shape_equal(ndim, size, out->ndim, out->size))
+        return 0;
+    if (call->variant == MT_VARIANT_INPLACE)
+        return wrong_inplace_shape(out, ndim, size);
+    return resize_out(out, ndim, size, stride);
+}
+
 int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
                    mt_device device, bool allow_alias)
 {
@@ -153,16 +169,8 @@ int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t
             return mt_tensor_new_strided(&call->out[k], dtype, ndim, size, stride, device);
         return mt_tensor_new(&call->out[k], dtype, ndim, size, device);
     }
-    if (!mt_device_equal(out->device, device))
-        return wrong_device(device, out->device);
-    if (!mt_dtype_can_cast(dtype, (mt_dtype)out->dtype))
-        return cannot_cast(dtype, (mt_dtype)out->dtype);
-    if (!mt_shape_equal(ndim, size, out->ndim, out->size)) {
-        if (call->variant == MT_VARIANT_INPLACE)
-            return wrong_inplace_shape(out, ndim, size);
-        if (resize_out(out, ndim, size, stride) < 0)
-            return -1;
-    }
+    if (mt_out_check(call, k, dtype, ndim, size, stride, device) < 0)
+        return -1;
     must_copy = out->dtype != (uint8_t)dtype || (out->flags & (MT_FLAG_CONJ | MT_FLAG_NEG));
     if (mt_tensor_check_bounds(out) < 0 || mt_assert_no_internal_overlap(out) < 0 ||
         overlaps_inputs(&must_copy, call, out, allow_alias) < 0)

@@ -334,6 +334,9 @@ int mt_call_set_list(mt_call *call, int n);
    (`allow_alias` false), call->out[k] becomes a temporary and user_out[k] keeps the destination. */
 int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
                    mt_device device, bool allow_alias);
+/* The first part of it, for a given tensor (INPLACE, OUT): device, cast, shape, resize. */
+int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
+                 mt_device device);
 /* Copies temporaries to their destinations. Called by the generated adapter after the kernel. */
 int mt_out_finish(mt_call *call);
 /* Output k of a composite becomes `value` (borrowed). FUNCTION: a new reference. INPLACE and OUT: checks and resizes as

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared shape and dtype rules, the helpers for writing more, and the outputs of composites. The rules of pointwise ops
+   and of reductions are next to their kernels, because both need the same plan. */
+#include "ops/meta.h"
+
+#include <string.h>
+
+/* --- devices and dtypes --- */
+
+int mt_meta_device_error(mt_device a, mt_device b)
+{
+    char first[24], second[24];
+
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
+                        mt_device_format(first, a), mt_device_format(second, b));
+}
+
+/* One more tensor; *seen tells whether *device is settled by a tensor that is no 0-d CPU tensor. */
+static int join_device(mt_device *device, bool *seen, const mt_tensor *t)
+{
+    bool is_guest = t->device.type == MT_DEVICE_CPU && t->ndim == 0;
+
+    if (mt_device_equal(t->device, *device)) {
+        *seen |= !is_guest;
+        return 0;
+    }
+    if (is_guest && *seen)
+        return 0;
+    if (*seen)
+        return mt_meta_device_error(*device, t->device);
+    *device = t->device;
+    *seen = !is_guest;
+    return 0;
+}
+
+int mt_meta_common_device(mt_device *out, const mt_call *call)
+{
+    bool seen = false;
+
+    *out = MT_CPU;
+    for (int i = 0; i < call->n_args; i++) {
+        const mt_value *a = &call->arg[i];
+        mt_tensor *const *list = a->kind == MT_ARG_TENSORS ? a->v.tensors.data : &a->v.tensor;
+        int n = a->kind == MT_ARG_TENSORS ? a->v.tensors.n : a->kind == MT_ARG_TENSOR;
+
+        for (int j = 0; j < n; j++)
+            if (list[j] && join_device(out, &seen, list[j]) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+int mt_meta_same_dtype(const mt_tensor *a, const mt_tensor *b)
+{
+    if (a->dtype == b->dtype)
+        return 0;
+    return mt_error_set(MT_ERR_RUNTIME, "expected scalar type %s but found %s", mt_dtype_table[a->dtype].legacy,
+                        mt_dtype_table[b->dtype].legacy);
+}
+
+/* --- memory order --- */
+
+/* All operands of one shape and one layout: the common case, settled without sorting. */
+static bool common_layout(const mt_tensor **model, const mt_tensor *const *operand, int n, int ndim,
+                          const int64_t *size)
+{
+    uint16_t flags = MT_FLAG_CONTIGUOUS | MT_FLAG_CHANNELS_LAST | MT_FLAG_DENSE;
+    const mt_tensor *first = NULL;
+
+    for (int i = 0; i < n; i++) {
+        const mt_tensor *t = operand[i];
+
+        if (!t)
+            continue;
+        if (!mt_shape_equal(t->ndim, t->size, ndim, size))
+            return false;
+        flags &= t->flags;
+        if (!first)
+            first = t;
+        else if (!mt_shape_equal(ndim, t->stride, ndim, first->stride))
+            flags &= (uint16_t)~MT_FLAG_DENSE;
+    }
+    *model = first;
+    if (!first || (flags & MT_FLAG_CONTIGUOUS))
+        *model = NULL;
+    return flags != 0 || !first;
+}
+
+/* An operand's strides along the dims of the result: 0 where it is broadcast. */
+static void aligned_strides(int64_t *out, const mt_tensor *t, int ndim, const int64_t *size)
+{
+    int pad = ndim - t->ndim;
+
+    for (int i = 0; i < ndim; i++)
+        out[i] = i < pad || (t->size[i - pad] == 1 && size[i] != 1) ? 0 : t->stride[i - pad];
+}
+
+enum { MAX_ORDERING = 4 }; /* operands that can decide the order */
+
+bool mt_meta_output_strides(int64_t *stride, const mt_tensor *const *operand, int n, int ndim, const int64_t *size)
+{
+    int64_t aligned[MAX_ORDERING][MT_MAX_DIM];
+    const int64_t *pointers[MAX_ORDERING];
+    const mt_tensor *model;
+    uint8_t order[MT_MAX_DIM];
+    int count = 0;
+    bool is_contiguous = true;
+
+    if (ndim < 2)
+        return false;
+    if (common_layout(&model, operand, n, ndim, size)) {
+        if (!model)
+            return false;
+        if (model->flags & MT_FLAG_CHANNELS_LAST)
+            return mt_shape_channels_last_strides(stride, ndim, size) == 0;
+        memcpy(stride, model->stride, (size_t)ndim * sizeof(stride[0]));
+        return true;
+    }
+    for (int i = 0; i < n && count < MAX_ORDERING; i++) {
+        if (!operand[i])
+            continue;
+        aligned_strides(aligned[count], operand[i], ndim, size);
+        pointers[count] = aligned[count];
+        count++;
+    }
+    mt_shape_order(order, ndim, size, count, pointers);
+    for (int i = 0; i < ndim; i++)
+        is_contiguous &= order[i] == ndim - 1 - i;
+    if (is_contiguous)
+        return false;
+    mt_shape_ordered_strides(stride, ndim, size, order);
+    return true;
+}
+
+/* --- rules --- */
+
+static const mt_tensor *first_tensor(const mt_call *call)
+{
+    return call->arg[0].v.tensor;
+}
+
+int mt_meta_same_as(mt_call *call)
+{
+    const mt_tensor *t = first_tensor(call);
+    int64_t stride[MT_MAX_DIM];
+    bool is_ordered = !(t->flags & MT_FLAG_CONTIGUOUS);
+
+    if (is_ordered)
+        mt_shape_strides_like(stride, t);
+    return mt_out_prepare(call, 0, (mt_dtype)t->dtype, t->ndim, t->size, is_ordered ? stride : NULL, t->device, true);
+}
+
+static int like_first(mt_call *call, int k, mt_dtype dtype)
+{
+    const mt_tensor *t = first_tensor(call);
+
+    return mt_out_prepare(call, k, dtype, t->ndim, t->size, NULL, t->device, false);
+}
+
+int mt_meta_same_as_contiguous(mt_call *call)
+{
+    return like_first(call, 0, (mt_dtype)first_tensor(call)->dtype);
+}
+
+int mt_meta_all_same_as(mt_call *call)
+{
+    for (int k = 0; k < call->n_outs; k++)
+        if (like_first(call, k, (mt_dtype)first_tensor(call)->dtype) < 0)
+            return -1;
+    return 0;
+}
+
+int mt_meta_bool_same_as(mt_call *call)
+{
+    return like_first(call, 0, MT_DTYPE_b8);
+}
+
+int mt_meta_scalar_like(mt_call *call)
+{
+    const mt_tensor *t = first_tensor(call);
+
+    return mt_out_prepare(call, 0, (mt_dtype)t->dtype, 0, NULL, NULL, t->device, false);
+}
+
+int mt_meta_scalar_int64(mt_call *call)
+{
+    return mt_out_prepare(call, 0, MT_DTYPE_i64, 0, NULL, NULL, first_tensor(call)->device, false);
+}
+
+/* --- outputs of composites --- */
+
+int mt_copy_inplace(mt_tensor *self, mt_tensor *src, bool non_blocking); /* of the generated ops.h */
+
+int mt_out_assign(mt_call *call, int k, mt_tensor *value)
+{
+    mt_tensor *out = call->out[k];
+    int64_t stride[MT_MAX_DIM];
+    bool is_ordered = !(value->flags & MT_FLAG_CONTIGUOUS);
+
+    if (!out) {
+        call->out[k] = mt_tensor_ref(value);
+        return 0;
+    }
+    if (out == value)
+        return 0;
+    if (is_ordered)
+        mt_shape_strides_like(stride, value);
+    if (mt_out_check(call, k, (mt_dtype)value->dtype, value->ndim, value->size, is_ordered ? stride : NULL,
+                     value->device) < 0)
+        return -1;
+    return mt_copy_inplace(out, value, false);
+}
+
+int mt_out_assign_view(mt_call *call, mt_tensor *view)
+{
+    return mt_tensor_set_geometry(call->out[0], view->ndim, view->size, view->stride, view->offset);
+}

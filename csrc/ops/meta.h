@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shape and dtype rules that many ops share. A rule is an `int rule(mt_call *)` that calls mt_out_prepare for every
+   output; the catalog names it without the prefix. Helpers for writing rules follow. */
+#ifndef MT_OPS_META_H
+#define MT_OPS_META_H
+
+#include "core/dispatch.h"
+#include "core/shape.h"
+
+/* --- rules --- */
+
+int mt_meta_pointwise(mt_call *call); /* ops with a pointwise spec */
+int mt_meta_reduce(mt_call *call);    /* ops with a reduce spec */
+/* Output 0 like argument 0: dtype, shape, and its memory order when that is dense. For ops that only exist in place
+   it checks what writing needs. */
+int mt_meta_same_as(mt_call *call);
+/* The same, contiguous whatever the order of argument 0, and never on memory that an argument shares. */
+int mt_meta_same_as_contiguous(mt_call *call);
+/* Every output like argument 0, contiguous, no shared memory. */
+int mt_meta_all_same_as(mt_call *call);
+/* A bool of the shape of argument 0; a 0-d output with argument 0's dtype; a 0-d int64. */
+int mt_meta_bool_same_as(mt_call *call);
+int mt_meta_scalar_like(mt_call *call);
+int mt_meta_scalar_int64(mt_call *call);
+
+/* --- helpers --- */
+
+/* RuntimeError "Expected all tensors to be on the same device, but found at least two devices, ..." */
+int mt_meta_device_error(mt_device a, mt_device b);
+/* All tensor arguments on one device (0-d CPU tensors may join others): gives it. CPU when there is no tensor. */
+int mt_meta_common_device(mt_device *out, const mt_call *call);
+/* RuntimeError "expected scalar type Float but found Double" when the dtypes differ. */
+int mt_meta_same_dtype(const mt_tensor *a, const mt_tensor *b);
+
+/* Strides of the result of operands that broadcast to (ndim, size), by PyTorch's rule: the memory order of the first
+   operand that has one. False: contiguous (stride is untouched). */
+bool mt_meta_output_strides(int64_t *stride, const mt_tensor *const *operand, int n, int ndim, const int64_t *size);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Planning a pointwise call: which operands are numbers, on which device it runs, the broadcast shape, the common dtype
+   and what the loop must be given. The rules of promotion are mt_promote in core/op.h. */
+#include "ops/pointwise_internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* --- operands, device, shape --- */
+
+static int gather_operands(mt_pointwise_plan *p, const mt_call *call)
+{
+    const mt_pointwise_spec *spec = call->op->pointwise;
+
+    p->n_in = spec->n_in;
+    for (int i = 0; i < spec->n_in; i++) {
+        const mt_value *a = &call->arg[spec->in[i]];
+
+        p->in[i] = NULL;
+        switch ((mt_arg_kind)a->kind) {
+        case MT_ARG_TENSOR:
+            p->in[i] = a->v.tensor;
+            break;
+        case MT_ARG_SCALAR:
+            p->number[i] = a->v.scalar;
+            break;
+        case MT_ARG_INT:
+            p->number[i] = mt_scalar_from_int(a->v.i);
+            break;
+        case MT_ARG_FLOAT:
+            p->number[i] = mt_scalar_from_double(a->v.d);
+            break;
+        case MT_ARG_BOOL:
+            p->number[i] = mt_scalar_from_bool(a->v.b);
+            break;
+        default:
+            return mt_error_set(MT_ERR_TYPE, "%s(): argument '%s' must be Tensor or Number, not None", call->op->name,
+                                call->op->args[spec->in[i]].name);
+        }
+    }
+    return 0;
+}
+
+/* The first device that is not the CPU, else the CPU; 0-d CPU tensors may join it. */
+static int find_device(mt_pointwise_plan *p)
+{
+    mt_device device = MT_CPU;
+
+    for (int i = 0; i < p->n_in; i++)
+        if (p->in[i] && p->in[i]->device.type != MT_DEVICE_CPU && device.type == MT_DEVICE_CPU)
+            device = p->in[i]->device;
+    p->device = device;
+    if (device.type == MT_DEVICE_CPU)
+        return 0;
+    for (int i = 0; i < p->n_in; i++) {
+        const mt_tensor *t = p->in[i];
+
+        if (t && !mt_device_equal(t->device, device) && !(t->device.type == MT_DEVICE_CPU && t->ndim == 0))
+            return mt_meta_device_error(device, t->device);
+    }
+    return 0;
+}
+
+static int find_shape(mt_pointwise_plan *p)
+{
+    p->shape.ndim = 0;
+    for (int i = 0; i < p->n_in; i++)
+        if (p->in[i] && mt_shape_broadcast(&p->shape, p->in[i]->ndim, p->in[i]->size) < 0)
+            return -1;
+    return 0;
+}
+
+/* --- dtypes --- */
+
+static void add_operand(mt_promotion *promotion, const mt_pointwise_plan *p, int i)
+{
+    const mt_tensor *t = p->in[i];
+
+    if (t)
+        mt_promotion_add(promotion, (mt_dtype)t->dtype, t->ndim, mt_tensor_is_wrapped_number(t));
+    else
+        mt_promotion_add(promotion, mt_scalar_dtype(p->number[i]), 0, true);
+}
+
+static mt_dtype common_dtype(const mt_pointwise_plan *p, const mt_call *call, int first)
+{
+    const mt_pointwise_spec *spec = call->op->pointwise;
+    mt_promotion promotion = MT_PROMOTION_INIT;
+
+    for (int i = first; i < p->n_in; i++)
+        add_operand(&promotion, p, i);
+    for (int k = 0; spec->params_promote && k < spec->n_params; k++)
+        if (call->arg[spec->param[k]].kind == MT_ARG_SCALAR)
+            mt_promotion_add(&promotion, mt_scalar_dtype(call->arg[spec->param[k]].v.scalar), 0, true);
+    return mt_promotion_result(&promotion);
+}
+
+static const char *c_name(mt_dtype d)
+{
+    static const char *const names[MT_DTYPE_COUNT] = {
+        "bool", "unsigned char", "signed char", "short int", "int", "long int", "c10::Half", "c10::BFloat16", "float",
+        "double", "c10::complex<float>", "c10::complex<double>",
+    };
+
+    return names[d];
+}
+
+/* One dtype for all tensors that are no wrapped numbers. */
+static int single_dtype(mt_dtype *out, const mt_pointwise_plan *p, const mt_call *call)
+{
+    int first = -1;
+
+    for (int i = 0; i < p->n_in; i++) {
+        const mt_tensor *t = p->in[i];
+
+        if (!t || mt_tensor_is_wrapped_number(t))
+            continue;
+        if (first < 0)
+            first = i;
+        else if (t->dtype != p->in[first]->dtype)
+            return mt_error_set(MT_ERR_RUNTIME, "expected dtype %s for `%s` but got dtype %s",
+                                c_name((mt_dtype)p->in[first]->dtype), call->op->args[call->op->pointwise->in[i]].name,
+                                c_name((mt_dtype)t->dtype));
+    }
+    *out = first < 0 ? common_dtype(p, call, 0) : (mt_dtype)p->in[first]->dtype;
+    return 0;
+}
+
+/* Operand 0 of where and masked ops. uint8 conditions are read as bool. */
+static int check_condition(const mt_pointwise_plan *p, const mt_call *call)
+{
+    static bool warned;
+    const mt_tensor *t = p->in[0];
+
+    if (t && t->dtype == MT_DTYPE_b8)
+        return 0;
+    if (call->op->pointwise->promote == MT_PROMOTE_MASKED)
+        return mt_error_set(MT_ERR_RUNTIME, "%s only supports boolean masks, but got mask with dtype %s", call->op->name,
+                            t ? mt_dtype_table[t->dtype].legacy : "number");
+    if (t && t->dtype == MT_DTYPE_u8)
+        return mt_warn_once(&warned, MT_WARN_USER,
+                            "where received a uint8 condition tensor. This behavior is deprecated and will be removed "
+                            "in a future version of PyTorch. Use a boolean condition instead.");
+    return mt_error_set(MT_ERR_RUNTIME, "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
+                        t ? mt_dtype_table[t->dtype].legacy : "number");
+}
+
+static bool has_single(const mt_pointwise_plan *p)
+{
+    for (int i = 0; i < p->n_in; i++)
+        if (!p->in[i] || (p->in[i]->numel == 1 && p->in[i]->device.type == MT_DEVICE_CPU))
+            return true;
+    return false;
+}
+
+static int find_dtypes(mt_pointwise_plan *p, const mt_call *call)
+{
+    mt_promote promote = (mt_promote)call->op->pointwise->promote;
+    bool has_condition = promote == MT_PROMOTE_WHERE || promote == MT_PROMOTE_MASKED;
+    const mt_tensor *self;
+
+    p->numbers_must_fit = has_condition;
+    if (has_condition && check_condition(p, call) < 0)
+        return -1;
+    switch (promote) {
+    case MT_PROMOTE_NONE:
+    case MT_PROMOTE_COMPLEX:
+        if (single_dtype(&p->row, p, call) < 0)
+            return -1;
+        break;
+    case MT_PROMOTE_FIRST:
+        p->row = p->in[0] ? (mt_dtype)p->in[0]->dtype : mt_scalar_dtype(p->number[0]);
+        break;
+    case MT_PROMOTE_MASKED:
+        self = call->arg[0].kind == MT_ARG_TENSOR ? call->arg[0].v.tensor : NULL;
+        p->row = self ? (mt_dtype)self->dtype : common_dtype(p, call, 1);
+        break;
+    default:
+        p->row = common_dtype(p, call, has_condition);
+    }
+    if (promote == MT_PROMOTE_FLOAT && mt_dtype_is_integral(p->row, true))
+        p->row = mt_default_dtype();
+    p->result = promote == MT_PROMOTE_COMPARE || promote == MT_PROMOTE_BOOL ? MT_DTYPE_b8
+                : promote == MT_PROMOTE_REAL                                ? mt_dtype_to_real(p->row)
+                : promote == MT_PROMOTE_COMPLEX                             ? mt_dtype_to_complex(p->row)
+                                                                            : p->row;
+    p->loop_dtype[0] = (uint8_t)p->result;
+    if (mt_compute_dtype(p->row) != p->row && mt_pointwise_keeps_number(call->op) && has_single(p)) {
+        p->row = MT_DTYPE_f32;
+        p->loop_dtype[0] = MT_DTYPE_f32;
+    }
+    for (int i = 0; i < p->n_in; i++)
+        p->loop_dtype[1 + i] = (uint8_t)(has_condition && i == 0 ? MT_DTYPE_b8 : p->row);
+    return 0;
+}
+
+int mt_pointwise_plan_make(mt_pointwise_plan *p, const mt_call *call)
+{
+    if (gather_operands(p, call) < 0 || find_device(p) < 0 || find_shape(p) < 0)
+        return -1;
+    return find_dtypes(p, call);
+}
+
+/* --- output --- */
+
+int mt_pointwise_plan_output(mt_call *call, const mt_pointwise_plan *p, bool cast_in_loop)
+{
+    int64_t stride[MT_MAX_DIM];
+    mt_dtype dtype = p->result;
+    const mt_tensor *out = call->out[0];
+    bool is_ordered = mt_meta_output_strides(stride, p->in, p->n_in, p->shape.ndim, p->shape.size);
+
+    if (out && cast_in_loop && mt_dtype_can_cast(dtype, (mt_dtype)out->dtype))
+        dtype = (mt_dtype)out->dtype;
+    return mt_out_prepare(call, 0, dtype, p->shape.ndim, p->shape.size, is_ordered ? stride : NULL, p->device, true);
+}
+
+int mt_meta_pointwise(mt_call *call)
+{
+    mt_pointwise_plan p;
+
+    if (mt_pointwise_plan_make(&p, call) < 0)
+        return -1;
+    return mt_pointwise_plan_output(call, &p, false);
+}
+
+/* --- numbers of the loop --- */
+
+static mt_scalar absent_value(mt_absent kind, mt_dtype row)
+{
+    static const double greatest[MT_DTYPE_COUNT] = {
+        [MT_DTYPE_f16] = 65504.0,   [MT_DTYPE_bf16] = 0x1.fep127, [MT_DTYPE_f32] = FLT_MAX,
+        [MT_DTYPE_f64] = DBL_MAX,   [MT_DTYPE_c64] = FLT_MAX,     [MT_DTYPE_c128] = DBL_MAX,
+    };
+    int bits = (int)mt_dtype_size(row) * 8;
+    bool is_low = kind == MT_ABSENT_LOWEST || kind == MT_ABSENT_NEG_INF;
+    int64_t high;
+
+    if (kind == MT_ABSENT_ZERO || kind == MT_ABSENT_MINUS_ONE)
+        return mt_scalar_from_int(kind == MT_ABSENT_ZERO ? 0 : -1);
+    if (mt_dtype_category(row) >= MT_CAT_FLOAT) {
+        double d = kind == MT_ABSENT_NEG_INF || kind == MT_ABSENT_INF ? HUGE_VAL : greatest[row];
+
+        return mt_scalar_from_double(is_low ? -d : d);
+    }
+    if (row == MT_DTYPE_b8)
+        return mt_scalar_from_bool(!is_low);
+    high = row == MT_DTYPE_u8 ? 255 : (int64_t)(UINT64_MAX >> (65 - bits));
+    return mt_scalar_from_int(!is_low ? high : row == MT_DTYPE_u8 ? 0 : -high - 1);
+}
+
+static mt_scalar number_of(const mt_value *v, mt_absent absent, mt_dtype row)
+{
+    switch ((mt_arg_kind)v->kind) {
+    case MT_ARG_SCALAR:
+        return v->v.scalar;
+    case MT_ARG_INT:
+        return mt_scalar_from_int(v->v.i);
+    case MT_ARG_FLOAT:
+        return mt_scalar_from_double(v->v.d);
+    case MT_ARG_BOOL:
+        return mt_scalar_from_bool(v->v.b);
+    default:
+        return absent_value(absent, row);
+    }
+}
+
+void mt_pointwise_params(mt_loop_params *out, const mt_op *op, const mt_value *args, mt_dtype row)
+{
+    const mt_pointwise_spec *spec = op->pointwise;
+    mt_dtype compute = mt_compute_dtype(row);
+    size_t size = mt_dtype_size(compute);
+
+    for (int k = 0; k < spec->n_params; k++) {
+        const mt_value *v = args ? &args[spec->param[k]] : &op->args[spec->param[k]].dflt;
+
+        mt_scalar_store(out->bytes + (size_t)k * size, compute, number_of(v, (mt_absent)spec->absent[k], row));
+    }
+}
+
+bool mt_pointwise_keeps_number(const mt_op *op)
+{
+    static const char *const names[] = {"add", "sub", "rsub", "mul", "div"};
+
+    for (size_t i = 0; i < MT_COUNTOF(names); i++)
+        if (strcmp(op->name, names[i]) == 0)
+            return true;
+    return false;
+}
