@@ -169,7 +169,9 @@ extern mt_saved_hook_table mt_saved_hooks;
 typedef struct mt_anomaly_table {
     bool enabled, check_nan;
     int (*created)(mt_node *n);  /* while enabled; may use n->anomaly; the node under execution is its parent */
-    void (*failed)(mt_node *n);  /* while enabled, after run of n failed; must keep the error */
+    /* while enabled with check_nan, after run of n: an error when a result holds nan */
+    int (*check)(mt_node *n, mt_tensor *const *results, int n_results);
+    void (*failed)(mt_node *n);  /* while enabled, after run or check of n failed; must keep the error */
     void (*destroy)(void *anomaly);
 } mt_anomaly_table;
 extern mt_anomaly_table mt_anomaly;

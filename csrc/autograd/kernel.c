@@ -323,30 +323,24 @@ fail:
 
 /* --- in-place and out= forms --- */
 
-/* The written tensor always has an edge: a view needs to know what happens to its base. */
-static int self_edge_of(const mt_grad *grad, int *n_edges)
-{
-    if (grad->n_inputs && grad->input[0] == 0)
-        return 0;
-    return (*n_edges)++;
-}
-
 static int record_in_place(mt_call *call, mt_tensor *self, int n_edges)
 {
     const mt_grad *grad = call->op->grad;
     bool moves = (call->op->flags & MT_OPF_VIEW) != 0; /* t_, squeeze_: changes geometry, not values */
-    int self_edge = self_edge_of(grad, &n_edges);
+    bool listed = grad->n_inputs && grad->input[0] == 0;
+    int self_edge = listed ? 0 : n_edges; /* always there: a view needs to know what becomes of its base */
     saver s = {call, grad, NULL, NULL, 0, moves ? NULL : self};
     mt_node *n = NULL;
     int rc = -1;
 
-    MT_TRY(mt_node_new(&n, &op_node_ops, n_edges, grad->n_saved, 1, self->ndim + survey_saved(call, grad)));
+    MT_TRY(mt_node_new(&n, &op_node_ops, n_edges + !listed, grad->n_saved, 1,
+                       self->ndim + survey_saved(call, grad)));
     n->op = call->op;
     s.node = n;
     mt_node_set_input(n, 0, self);
     s.room = (int64_t *)(n->input + 1) + self->ndim;
     MT_TRY(connect(&s.needed, n, call, grad));
-    if (self_edge == n_edges - 1 && self_edge != 0)
+    if (!listed)
         MT_TRY(mt_autograd_edge(&n->edge[self_edge], self));
     MT_TRY(save_inputs(&s));
     MT_TRY(run_below(call));

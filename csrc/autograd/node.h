@@ -57,7 +57,7 @@ enum {
 typedef struct mt_node_run {
     uint64_t task;             /* id of the run that claims the node; stale when that run is over */
     uint32_t dependencies;     /* gradients still to come */
-    uint32_t mark;             /* private to the engine */
+    uint32_t mark, capture;    /* private to the engine */
     union {
         mt_tensor *one;        /* nodes with one input */
         mt_tensor **many;      /* NULL until the first gradient arrives */
