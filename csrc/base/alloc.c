@@ -176,8 +176,8 @@ static MT_COLD void trim_by_policy(void)
     uint64_t limit = stats.peak_bytes / 2 > MIN_CACHE ? stats.peak_bytes / 2 : MIN_CACHE;
 
     if (stats.cached_bytes > limit)
-        trim_to(limit);
-    cache_limit = stats.cached_bytes > limit / 2 ? stats.cached_bytes + limit / 2 : limit;
+        trim_to(limit - limit / 4);
+    cache_limit = stats.cached_bytes > limit ? stats.cached_bytes + limit / 4 : limit;
 }
 
 static inline void account_free(size_t nbytes)
@@ -342,7 +342,7 @@ int mt_calloc(void **out, size_t count, size_t size)
 {
     *out = NULL;
     plain_requests++;
-    if (should_fail())
+    if (should_fail() || (size && count > SIZE_MAX / 2 / size))
         return out_of_memory();
     *out = calloc(count ? count : 1, size ? size : 1);
     if (!*out)

@@ -124,15 +124,15 @@ static bool claim_piece(uint32_t epoch, uint32_t n_pieces, uint32_t *out)
     return false;
 }
 
+/* Acquire: who reads a field of a later job also sees that the claim word was closed before. */
 static void work(uint32_t epoch)
 {
-    mt_parallel_body *body = atomic_load_explicit(&pool.job.body, memory_order_relaxed);
-    void *ctx = atomic_load_explicit(&pool.job.ctx, memory_order_relaxed);
-    int64_t n = atomic_load_explicit(&pool.job.n, memory_order_relaxed);
-    int64_t piece = atomic_load_explicit(&pool.job.piece, memory_order_relaxed);
-    uint32_t n_pieces = atomic_load_explicit(&pool.job.n_pieces, memory_order_relaxed), k;
+    mt_parallel_body *body = atomic_load_explicit(&pool.job.body, memory_order_acquire);
+    void *ctx = atomic_load_explicit(&pool.job.ctx, memory_order_acquire);
+    int64_t n = atomic_load_explicit(&pool.job.n, memory_order_acquire);
+    int64_t piece = atomic_load_explicit(&pool.job.piece, memory_order_acquire);
+    uint32_t n_pieces = atomic_load_explicit(&pool.job.n_pieces, memory_order_acquire), k;
 
-    atomic_thread_fence(memory_order_acquire);
     while (claim_piece(epoch, n_pieces, &k)) {
         int64_t begin = (int64_t)k * piece, end = n - begin > piece ? begin + piece : n;
 
@@ -276,12 +276,11 @@ static void run_job(int64_t n, int64_t piece, uint32_t n_pieces, int workers, mt
     workers = ensure_workers(workers);
     pool.epoch = epoch;
     atomic_store(&pool.claim, (uint64_t)epoch << 32 | CLOSED);
-    atomic_thread_fence(memory_order_release);
-    atomic_store_explicit(&pool.job.body, body, memory_order_relaxed);
-    atomic_store_explicit(&pool.job.ctx, ctx, memory_order_relaxed);
-    atomic_store_explicit(&pool.job.n, n, memory_order_relaxed);
-    atomic_store_explicit(&pool.job.piece, piece, memory_order_relaxed);
-    atomic_store_explicit(&pool.job.n_pieces, n_pieces, memory_order_relaxed);
+    atomic_store_explicit(&pool.job.body, body, memory_order_release);
+    atomic_store_explicit(&pool.job.ctx, ctx, memory_order_release);
+    atomic_store_explicit(&pool.job.n, n, memory_order_release);
+    atomic_store_explicit(&pool.job.piece, piece, memory_order_release);
+    atomic_store_explicit(&pool.job.n_pieces, n_pieces, memory_order_release);
     atomic_store_explicit(&pool.published, now_ns(), memory_order_relaxed);
     atomic_store(&pool.done.word, 0);
     atomic_store(&pool.claim, (uint64_t)epoch << 32);

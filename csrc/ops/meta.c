@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared shape and dtype rules, the helpers for writing more, and the outputs of composites. The rules of pointwise ops
-   and of reductions are next to their kernels, because both need the same plan. */
+/* Shared shape and dtype rules and the helpers for writing more. The rules of pointwise ops and of reductions are next
+   to their kernels, because both need the same plan. */
 #include "ops/meta.h"
 
 #include <string.h>
@@ -186,33 +186,4 @@ int mt_meta_scalar_like(mt_call *call)
 int mt_meta_scalar_int64(mt_call *call)
 {
     return mt_out_prepare(call, 0, MT_DTYPE_i64, 0, NULL, NULL, first_tensor(call)->device, false);
-}
-
-/* --- outputs of composites --- */
-
-int mt_copy_inplace(mt_tensor *self, mt_tensor *src, bool non_blocking); /* of the generated ops.h */
-
-int mt_out_assign(mt_call *call, int k, mt_tensor *value)
-{
-    mt_tensor *out = call->out[k];
-    int64_t stride[MT_MAX_DIM];
-    bool is_ordered = !(value->flags & MT_FLAG_CONTIGUOUS);
-
-    if (!out) {
-        call->out[k] = mt_tensor_ref(value);
-        return 0;
-    }
-    if (out == value)
-        return 0;
-    if (is_ordered)
-        mt_shape_strides_like(stride, value);
-    if (mt_out_check(call, k, (mt_dtype)value->dtype, value->ndim, value->size, is_ordered ? stride : NULL,
-                     value->device) < 0)
-        return -1;
-    return mt_copy_inplace(out, value, false);
-}
-
-int mt_out_assign_view(mt_call *call, mt_tensor *view)
-{
-    return mt_tensor_set_geometry(call->out[0], view->ndim, view->size, view->stride, view->offset);
 }
