@@ -5,6 +5,7 @@
    pass is recorded. */
 #include "autograd/autograd_internal.h"
 
+#include "base/strbuf.h"
 #include "ops.h"
 
 #define NO_DISTURBANCE (MT_FLAG_CONJ | MT_FLAG_NEG | MT_FLAG_INFERENCE | MT_FLAG_WRAPPED_NUMBER)
@@ -69,6 +70,22 @@ static bool has_layout_of(const mt_tensor *g, const mt_tensor *leaf)
     return true;
 }
 
+MT_COLD static int warn_layout(const mt_tensor *g, const mt_tensor *leaf)
+{
+    static bool done;
+    mt_shape_text size, stride, leaf_size, leaf_stride;
+
+    if (done)
+        return 0;
+    done = true;
+    return mt_warn(MT_WARN_USER,
+                   "grad and param do not obey the gradient layout contract. This is not an error, but may impair "
+                   "performance.\ngrad.sizes() = %s, strides() = %s\nparam.sizes() = %s, strides() = %s",
+                   mt_shape_format(&size, g->size, g->ndim), mt_shape_format(&stride, g->stride, g->ndim),
+                   mt_shape_format(&leaf_size, leaf->size, leaf->ndim),
+                   mt_shape_format(&leaf_stride, leaf->stride, leaf->ndim));
+}
+
 static int clone_into_layout(mt_tensor **out, mt_tensor *g, const mt_tensor *leaf)
 {
     mt_dtype dtype = (mt_dtype)g->dtype;
@@ -106,8 +123,9 @@ int mt_accumulate(mt_tensor *variable, mt_tensor **grad, bool keep)
     MT_TRY(mt_autograd_meta(&m, variable));
     old = m->grad;
     if (old && !mt_thread.grad_mode) {
-        MT_TRY(mt_add_inplace(old, g, mt_scalar_from_int(1)));
-        return 0;
+        if (MT_UNLIKELY(!has_layout_of(old, variable)))
+            MT_TRY(warn_layout(old, variable));
+        return mt_add_inplace(old, g, mt_scalar_from_int(1));
     }
     if (old)
         MT_TRY(mt_gradient_sum(&fresh, old, g));
