@@ -25,6 +25,15 @@ int mt_meta_scalar_int64(mt_call *call);
 
 /* --- helpers --- */
 
+/* NotImplementedError for ops that read the elements of a tensor to know what to do. */
+static inline int mt_need_host_data(const mt_tensor *t, const char *op)
+{
+    if (t && t->device.type != MT_DEVICE_CPU)
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "%s(): the result depends on the elements, which a tensor on this "
+                                                    "device does not offer", op);
+    return 0;
+}
+
 /* RuntimeError "Expected all tensors to be on the same device, but found at least two devices, ..." */
 int mt_meta_device_error(mt_device a, mt_device b);
 /* All tensor arguments on one device (0-d CPU tensors may join others): gives it. CPU when there is no tensor. */

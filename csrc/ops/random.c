@@ -5,6 +5,7 @@
 #include "core/dispatch.h"
 #include "core/shape.h"
 #include "ops.h"
+#include "ops/meta.h"
 
 /* An uninitialised tensor with the keywords of a factory. */
 static int make(mt_tensor **out, mt_ints size, mt_dtype dtype, mt_dtype missing, mt_device device)
@@ -473,6 +474,7 @@ int mt_impl_multinomial(mt_tensor **out, mt_tensor *self, int64_t num_samples, b
     int rc = -1;
 
     mt_thread.grad_mode = false;
+    MT_TRY(mt_need_host_data(self, "multinomial"));
     MT_TRY(check_multinomial(self, num_samples, replacement));
     MT_TRY(check_probabilities(self));
     if (!replacement || num_samples == 1)

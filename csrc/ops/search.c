@@ -5,6 +5,7 @@
 #include "core/dispatch.h"
 #include "core/shape.h"
 #include "ops.h"
+#include "ops/meta.h"
 
 /* --- searchsorted --- */
 
@@ -99,6 +100,9 @@ int mt_impl_searchsorted(mt_tensor **out, mt_tensor *sorted_sequence, mt_tensor 
     int rc = -1;
 
     mt_thread.grad_mode = false;
+    MT_TRY(mt_need_host_data(self, "searchsorted"));
+    MT_TRY(mt_need_host_data(sorted_sequence, "searchsorted"));
+    MT_TRY(mt_need_host_data(sorter, "searchsorted"));
     MT_TRY(check_search(sorted_sequence, self, right, side, sorter));
     MT_TRY(widen(&lines, sorted_sequence));
     MT_TRY(widen(&values, self));
@@ -193,6 +197,8 @@ int mt_impl_bincount(mt_tensor **out, mt_tensor *self, mt_tensor *weights, int64
     int rc = -1;
 
     mt_thread.grad_mode = false;
+    MT_TRY(mt_need_host_data(self, "bincount"));
+    MT_TRY(mt_need_host_data(weights, "bincount"));
     MT_REQUIRE(minlength >= 0, MT_ERR_RUNTIME, "minlength should be >= 0");
     MT_REQUIRE(mt_dtype_category((mt_dtype)self->dtype) == MT_CAT_INT, MT_ERR_NOT_IMPLEMENTED,
                "\"bincount_cpu\" not implemented for '%s'", mt_dtype_table[self->dtype].legacy);

@@ -4,6 +4,7 @@
 #include "core/frame.h"
 #include "core/shape.h"
 #include "ops.h"
+#include "ops/meta.h"
 
 static int prepare_pair(mt_call *call, mt_tensor *self, const int64_t *size)
 {
@@ -166,6 +167,7 @@ static int unique_flat(mt_tensor **values, mt_tensor **inverse, mt_tensor **coun
     int rc = -1;
 
     mt_thread.grad_mode = false;
+    MT_TRY(mt_need_host_data(self, "unique"));
     MT_TRY(mt_reshape(&flat, self, (mt_ints){&minus_one, 1}));
     if (sort)
         MT_TRY(mt_sort(&sorted, &order, flat, 0, false));
@@ -279,6 +281,7 @@ static int unique_rows(mt_tensor **values, mt_tensor **inverse, mt_tensor **coun
     int rc = -1;
 
     mt_thread.grad_mode = false;
+    MT_TRY(mt_need_host_data(self, "unique_dim"));
     MT_TRY(mt_dim_wrap(&dim, self->ndim));
     MT_TRY(rows_of(&rows, &ranks, self, dim));
     n = rows->size[0];
