@@ -226,6 +226,9 @@ static void save_metadata(saver *s, int k, uint8_t kind, const mt_value *a)
     } else if (kind == MT_SAVE_DTYPE) {
         slot->value.kind = MT_ARG_DTYPE;
         slot->value.v.i = t->dtype;
+    } else if (kind == MT_SAVE_OFFSET) {
+        slot->value.kind = MT_ARG_INT;
+        slot->value.v.i = t->offset;
     } else {
         slot->value.kind = MT_ARG_DEVICE;
         slot->value.v.device = t->device;

@@ -163,6 +163,7 @@ typedef enum mt_promote {
     MT_PROMOTE_MASKED,       /* operand 0 is a bool condition, the result has the dtype of argument 0 (self), others are
                                 converted; a number that does not fit is an error */
     MT_PROMOTE_COMPLEX,      /* operands have one dtype, the result is its complex dtype (complex, polar) */
+    MT_PROMOTE_FLOAT_REAL,   /* integers to the default dtype, the result has the real dtype (angle) */
 } mt_promote;
 
 typedef enum mt_family {
@@ -240,6 +241,7 @@ typedef enum mt_saved_kind {
     MT_SAVE_DTYPE,      /* dtype of tensor argument k */
     MT_SAVE_DEVICE,
     MT_SAVE_STRIDES,
+    MT_SAVE_OFFSET,     /* storage offset of tensor argument k */
 } mt_saved_kind;
 
 typedef struct mt_saved_spec {
