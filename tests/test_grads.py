@@ -1,0 +1,42 @@
+"""Every gradient of the catalog, first and second order, against what PyTorch gave for the same sample."""
+import pytest
+
+import opdb
+from test_ops import recorded, same
+
+
+def cases():
+    return [pytest.param(e, id=e.schema.full_name) for e in opdb.entries() if opdb.differentiable(e) and opdb.samples(e)]
+
+
+@pytest.mark.parametrize("entry", cases())
+def test_gradient(torch, entry):
+    wrong = []
+    for expression in opdb.samples(entry):
+        for dtype in ("float64", "complex128"):
+            key = "grad|%s|%s|%s" % (entry.schema.full_name, dtype, expression)
+            expected = recorded().get(key)
+            if not expected or "error" in expected:
+                continue
+            try:
+                ours = opdb.gradients(torch, entry, expression, dtype)
+                assert ours is not None, key + ": nothing to differentiate"
+                for order, (mine, theirs) in enumerate(zip(ours, expected), 1):
+                    for i, (a, b) in enumerate(zip(mine, theirs)):
+                        where = "%s, order %d, input %d" % (key, order, i)
+                        if a is None or b is None:
+                            # No gradient and a gradient of zeros say the same.
+                            other = a or b
+                            assert other is None or not any(_nonzero(v) for v in other["values"]), where
+                            continue
+                        b = dict(b, stride=a["stride"])
+                        same(a, b, where)
+            except AssertionError as exc:
+                wrong.append(str(exc).split("\n")[0])
+            except Exception as exc:
+                wrong.append("%s: %s: %s" % (key, type(exc).__name__, exc))
+    assert not wrong, "%d differences:\n%s" % (len(wrong), "\n".join(wrong[:12]))
+
+
+def _nonzero(v):
+    return any(x != 0 for x in v) if isinstance(v, list) else v != 0
