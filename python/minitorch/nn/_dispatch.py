@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Decorators of the functions of nn.functional."""
+
+from functools import wraps
+
+from minitorch.overrides import handle_torch_function, has_torch_function
+
+MODULE = "minitorch.nn.functional"
+
+
+def overridable(function):
+    """Puts the override check in front of a function: any of its arguments may carry an override.  Functions that are
+    called often write the check out instead, which saves a call."""
+
+    @wraps(function)
+    def public(*args, **kwargs):
+        if has_torch_function(args) or kwargs and has_torch_function(tuple(kwargs.values())):
+            return handle_torch_function(public, (*args, *kwargs.values()), *args, **kwargs)
+        return function(*args, **kwargs)
+
+    public.__module__ = MODULE
+    return public
+
+
+def with_indices_or_not(plain, indexed, position, name):
+    """A function that calls `indexed` when its argument `return_indices`, at that position, is true, else `plain`."""
+
+    def function(*args, **kwargs):
+        if len(args) > position:
+            wanted = args[position]
+        else:
+            wanted = kwargs.get("return_indices", False)
+        return (indexed if wanted else plain)(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = MODULE
+    function.__doc__ = plain.__doc__
+    return function
+
+
+def publish(namespace, names):
+    """Functions written in a private module appear as members of nn.functional."""
+    for name in names:
+        namespace[name].__module__ = MODULE
