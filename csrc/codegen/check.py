@@ -1,7 +1,7 @@
 """What concerns several entries: duplicate signatures, aliases, C names. Makes the Catalog."""
 from dataclasses import replace
 
-from model import SPACES, Catalog, plain_c_name
+from model import Catalog, plain_c_name
 
 
 def _duplicates(entries, errors):
@@ -19,10 +19,6 @@ def _duplicates(entries, errors):
                 errors.append((e.where, "the alias %s is an op of its own at %s" % (alias, names[alias].where)))
             if aliases.setdefault(alias, e.name) != e.name:
                 errors.append((e.where, "%s is an alias of %s already" % (alias, aliases[alias])))
-    for alias, name in aliases.items():
-        for e in entries:
-            if e.name == name and e.variants and alias not in e.alias and not alias.startswith(SPACES):
-                errors.append((e.where, "the overloads of %s differ in the alias %s" % (name, alias)))
 
 
 def _c_names(entries, errors):

@@ -33,7 +33,7 @@ static int grad_of(mt_tensor **out, mt_node *node, mt_tensor *const *grads, int 
 # attribute: (saved kind, suffix of the saved name, tag)
 SAVED = {"shape": ("SIZES", "_sym_sizes", "ints"), "strides": ("STRIDES", "_sym_strides", "ints"),
          "dtype": ("DTYPE", "_scalar_type", "dtype"), "device": ("DEVICE", "_device", "device"),
-         "shapes": ("LIST_SIZES", "_sizes", "ints")}
+         "storage_offset": ("OFFSET", "_storage_offset", "int"), "shapes": ("LIST_SIZES", "_sizes", "ints")}
 ALIKE = {"size": "shape", "ndim": "shape", "dim": "shape", "numel": "shape", "stride": "strides",
          "is_complex": "dtype", "is_floating_point": "dtype"}
 IN_TERMS_OF = {"ndim": ("int", "(int64_t)%s.n"), "dim": ("int", "(int64_t)%s.n"),
@@ -180,10 +180,9 @@ class GradScope:
         key = (name, base)
         if key not in self.known:
             at = self.saved.add(kind, k, name + suffix, self.mask)
-            source = {"ints": "mt_arg_ints(%s)", "dtype": "mt_arg_dtype(%s)", "device": "mt_arg_device(%s)"}[tag] % (
-                "&node->saved[%d].value" % at)
-            self.declare("%s%s = %s;" % ({"ints": "mt_ints ", "dtype": "mt_dtype ",
-                                                "device": "mt_device "}[tag], local, source))
+            c_type, get = {"ints": ("mt_ints ", "mt_arg_ints"), "dtype": ("mt_dtype ", "mt_arg_dtype"),
+                           "device": ("mt_device ", "mt_arg_device"), "int": ("int64_t ", "mt_arg_int")}[tag]
+            self.declare("%s%s = %s(&node->saved[%d].value);" % (c_type, local, get, at))
             self.known[key] = Value(tag, local)
         if attr in IN_TERMS_OF:
             tag, text = IN_TERMS_OF[attr]

@@ -79,7 +79,7 @@ def functions(catalog):
             for table in _tables_of(entry, name):
                 found.setdefault((table, name, entry.only_inplace), []).append(entry)
             if entry.inplace_ok and (name == entry.name or not name.startswith(SPACES)):
-                tables = ["methods"] if entry.schema.args[0].name == "self" and not entry.space else []
+                tables = ["methods"] if "method" in entry.variants else []
                 if "inplace_function" in entry.variants or entry.space:
                     tables.append(entry.space or "functions")
                 for table in tables:

@@ -8,9 +8,9 @@ import ast
 import copy
 
 from cfunc import C_LOCAL, NUMBERS, Value, describe
-from ctypes_map import c_string, result_kind
-from formula_builtins import (BINARY, COMPARE, METADATA, builtin, compare_numbers, constant, dtype_attribute,
-                              int_arithmetic, literal_default, metadata_of, number_arithmetic)
+from ctypes_map import result_kind
+from formula_builtins import (BINARY, BUILTINS, COMPARE, METADATA, builtin, compare_numbers, constant, dtype_attribute,
+                              error_text, int_arithmetic, literal_default, metadata_of, number_arithmetic)
 from resolve import choose, coerce, deref
 from schema import CatalogError
 
@@ -174,6 +174,8 @@ class Compiler:
         if value is None:
             raise CatalogError("unknown name '%s'; in scope: %s" % (
                 node.id, " ".join(list(self.variables) + self.scope.names())))
+        if value.optional and value.source in self.narrowed and value.tag != "Tensors":
+            value = Value(value.tag, "*" + value.c if value.is_number else value.c, source=value.source)
         return value
 
     def on_List(self, node):
@@ -367,8 +369,8 @@ class Compiler:
             return self.fail_call(node)
         args = first + [self.value(a) for a in node.args]
         kwargs = {k.arg: self.value(k.value) for k in node.keywords}
-        if entries is None and not kwargs:
-            found = builtin(self.code, name, [self.present(a) if a.is_number else a for a in args])
+        if entries is None and not kwargs and name in BUILTINS and not any(a.is_tensor for a in args):
+            found = builtin(name, [self.present(a) if a.is_number else a for a in args])
             if found is not None:
                 return found
         return self.call_op(name, args, kwargs, dest, entries)
@@ -396,12 +398,8 @@ class Compiler:
                  "NotImplementedError": "NOT_IMPLEMENTED"}
         if kind not in kinds or not args or not isinstance(args[0], ast.Constant) or not isinstance(args[0].value, str):
             raise CatalogError("fail(KindError, \"message\", values...)")
-        parts = ['"%s", ' % "%s" + c_string(args[0].value)] if len(args) == 1 else [c_string(args[0].value)]
-        for extra in args[1:]:
-            value = self.value(extra)
-            parts.append({"str": "%s ? %s : \"None\"" % (value.c, value.c), "int": "(long long)" + deref(value),
-                          "float": deref(value)}.get(value.tag) or "0")
-        self.code.emit("mt_error_set(MT_ERR_%s, %s);" % (kinds[kind], ", ".join(parts)))
+        message, values = error_text(args[0].value, [self.value(a) for a in args[1:]])
+        self.code.emit("mt_error_set(MT_ERR_%s, %s);" % (kinds[kind], ", ".join([message] + values)))
         self.code.emit("goto fail;")
         return Value("never")
 

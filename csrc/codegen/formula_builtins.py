@@ -1,5 +1,6 @@
 """The parts of the formula language that are no ops: literals, numbers, metadata of tensors, small functions."""
 import ast
+import re
 
 from cfunc import NUMBERS, Value, describe
 from ctypes_map import DTYPE_NAMES, c_string
@@ -15,7 +16,7 @@ COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "
 # True: an attribute, False: a method.
 METADATA = {"shape": True, "dtype": True, "device": True, "ndim": True, "strides": True, "requires_grad": True,
             "numel": False, "dim": False, "size": False, "stride": False, "is_complex": False,
-            "is_floating_point": False, "is_contiguous": False, "shapes": True}
+            "is_floating_point": False, "is_contiguous": False, "storage_offset": False, "shapes": True}
 
 _PYTHON_DTYPES = {"bool": "b8", "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
                   "long": "i64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
@@ -31,7 +32,7 @@ def metadata_of(c, attr):
         "strides": ("ints", "mt_strides_of(%s)"), "stride": ("ints", "mt_strides_of(%s)"),
         "dtype": ("dtype", "(mt_dtype)%s->dtype"), "device": ("device", "%s->device"),
         "ndim": ("int", "(int64_t)%s->ndim"), "dim": ("int", "(int64_t)%s->ndim"), "numel": ("int", "%s->numel"),
-        "requires_grad": ("bool", "mt_tensor_requires_grad(%s)"),
+        "requires_grad": ("bool", "mt_tensor_requires_grad(%s)"), "storage_offset": ("int", "%s->offset"),
         "is_contiguous": ("bool", "mt_tensor_is_contiguous(%s)"),
         "is_complex": ("bool", "mt_dtype_is_complex((mt_dtype)%s->dtype)"),
         "is_floating_point": ("bool", "mt_dtype_is_float((mt_dtype)%s->dtype)")}.get(attr, (None, None))
@@ -122,6 +123,15 @@ def number_arithmetic(op, left, right):
     return Value("float", "(%s %s %s)" % (a, sign, b))
 
 
+def _ints(value):
+    """C text of a list of ints, literal or not."""
+    if value.tag == "ints":
+        return value.c
+    if not value.items or any(i.tag != "int" for i in value.items):
+        raise CatalogError("a list of ints is expected")
+    return "(mt_ints){(const int64_t[]){%s}, %d}" % (", ".join(deref(i) for i in value.items), len(value.items))
+
+
 def compare_numbers(op, left, right):
     sign = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}[type(op)]
     tags = {left.tag, right.tag}
@@ -133,8 +143,8 @@ def compare_numbers(op, left, right):
         return Value("bool", "(%s %s %s)" % (deref(left), sign, deref(right)))
     if tags == {"device"} and equality:
         return Value("bool", "%smt_device_equal(%s, %s)" % (bang, left.c, right.c))
-    if tags == {"ints"} and equality:
-        return Value("bool", "%smt_ints_equal(%s, %s)" % (bang, left.c, right.c))
+    if "ints" in tags and tags <= {"ints", "list"} and equality:
+        return Value("bool", "%smt_ints_equal(%s, %s)" % (bang, _ints(left), _ints(right)))
     if not tags <= set(NUMBERS):
         raise CatalogError("%s and %s cannot be compared" % (describe(left), describe(right)))
     if "Scalar" in tags:
@@ -145,10 +155,11 @@ def compare_numbers(op, left, right):
     return Value("bool", "(%s %s %s)" % (deref(left), sign, deref(right)))
 
 
-def builtin(code, name, args):
+BUILTINS = ("len", "prod", "float", "int", "bool", "max", "min", "default_dtype")
+
+
+def builtin(name, args):
     """len, int, float, bool, max, min, prod of plain values; None when the call means an op."""
-    if any(a.is_tensor or a.tag == "tuple" for a in args):
-        return None
     if name == "len" and len(args) == 1:
         if args[0].tag == "list":
             return Value("int", str(len(args[0].items)))
@@ -171,3 +182,20 @@ def builtin(code, name, args):
     if name == "default_dtype" and not args:
         return Value("dtype", "mt_default_dtype()")
     return None
+
+
+def error_text(message, values):
+    """C texts of the format and the values of fail(). Placeholders: %d int, %s str or dtype, %g float."""
+    marks = re.findall(r"%(.)", message)
+    wanted = {"d": ("int",), "s": ("str", "dtype"), "g": ("float",)}
+    if len(marks) != len(values) and values or any(m not in wanted for m in marks if values):
+        raise CatalogError("the message has %d placeholders (%%d %%s %%g) for %d values" % (len(marks), len(values)))
+    if not values:
+        return c_string(message.replace("%", "%%")), []
+    texts = []
+    for mark, value in zip(marks, values):
+        if value.tag not in wanted[mark]:
+            raise CatalogError("%%%s does not show %s" % (mark, describe(value)))
+        texts.append({"str": "%s ? %s : \"None\"" % (value.c, value.c), "int": "(long long)" + deref(value),
+                      "float": deref(value), "dtype": "mt_dtype_table[%s].legacy" % value.c}[value.tag])
+    return c_string(message.replace("%d", "%lld")), texts

@@ -14,7 +14,7 @@ from schema import CatalogError
 
 TEXT = ("kind", "kernel", "expr", "impl", "view", "meta", "check", "promote", "formula", "cost", "node", "jvp",
         "struct", "doc", "cname")
-WORDS = ("variants", "dtypes", "operands", "contiguous", "numbers", "alias")
+WORDS = ("variants", "dtypes", "operands", "params", "contiguous", "numbers", "alias")
 FLAGS = ("promote_params", "identity", "index_out", "scalars_ok", "factory", "random")
 FIELDS = ("op", "grad", "absent", "deprecated", "samples") + TEXT + WORDS + FLAGS
 BODIES = ("kind", "kernel", "expr", "impl", "view")
@@ -103,7 +103,7 @@ class EntryReader:
         f = self.fields
         return Entry(schema=self.schema, where=self.where, family=self.family,
                      expr_where=self.raw["expr"].where if "expr" in self.raw else None,
-                     c=f.pop("cname") or "", variants=frozenset(f.pop("variants")), cost=f.pop("cost") or "1",
+                     c=f.pop("cname") or "", variants=frozenset(f.pop("variants")), cost=f.pop("cost") or "0.3",
                      doc=f.pop("doc"), **f)
 
     def check_shape(self):
@@ -172,7 +172,7 @@ class EntryReader:
         f, kind = self.fields, self.fields["kind"]
         if kind and kind not in KINDS:
             self.fail("unknown kind '%s'; known: %s" % (kind, " ".join(KINDS)), "kind")
-        only = {"promote": KINDS, "formula": KINDS, "operands": POINTWISE, "absent": KINDS,
+        only = {"promote": KINDS, "formula": KINDS, "operands": POINTWISE, "absent": KINDS, "params": KINDS,
                 "promote_params": POINTWISE, "identity": ("reduce",), "index_out": ("reduce",)}
         for name, kinds in only.items():
             if name in self.raw and kind not in kinds:
@@ -180,7 +180,7 @@ class EntryReader:
         f["contiguous"] = self.arg_indices("contiguous")
         if f["contiguous"] and not f["kernel"]:
             self.fail("'contiguous' belongs to entries with a kernel", "contiguous")
-        f["params"] = ()
+        f["params"] = self.arg_indices("params")
         if kind:
             self.read_kind(kind)
         elif f["kernel"]:
@@ -218,6 +218,7 @@ class EntryReader:
                 if s.args[i].type.optional or not (s.args[i].type.is_tensor or str(s.args[i].type) == "Scalar"):
                     self.fail("the operand '%s' must be a Tensor or a Scalar" % s.args[i].name)
             rest = [i for i in range(len(s.args)) if i not in f["operands"]]
+        rest = f["params"] or rest
         for i in rest:
             if not s.args[i].type.is_number:
                 self.fail("the argument '%s' of type %s cannot be handed to a loop" % (s.args[i].name, s.args[i].type))

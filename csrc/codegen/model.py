@@ -8,7 +8,8 @@ POINTWISE = ("unary", "binary", "compare", "ternary", "special")
 KINDS = POINTWISE + ("reduce",)
 VARIANTS = ("function", "method", "inplace", "inplace_function", "out", "nn", "linalg", "fft", "special")
 SPACES = ("nn", "linalg", "fft", "special")
-PROMOTES = ("default", "float", "compare", "bool", "real", "none", "first", "where", "masked", "complex")
+PROMOTES = ("default", "float", "compare", "bool", "real", "none", "first", "where", "masked", "complex",
+            "float_real")
 REDUCE_PROMOTES = ("same", "sum", "float", "bool", "index", "real")
 ABSENT = {"zero": "ZERO", "lowest": "LOWEST", "highest": "HIGHEST", "-inf": "NEG_INF", "inf": "INF",
           "-1": "MINUS_ONE"}
