@@ -121,6 +121,8 @@ PyObject *mt_py_to_list(mt_tensor *t);
 /* A tensor from any Python data. dtype NONE: inferred. Gives a new C reference. */
 int mt_py_tensor_from_data(mt_tensor **out, PyObject *data, mt_dtype dtype, mt_device device, bool copy);
 int mt_py_tensor_new_init(PyObject *module);
+/* torch.FloatTensor and its like: dtype and device (index -1) of such a type object. */
+bool mt_py_tensor_type_info(PyObject *o, mt_dtype *dtype, mt_device *device);
 int mt_py_autograd_init(PyObject *module);
 int mt_py_numpy_init(PyObject *module);
 int mt_py_testing_init(PyObject *module);

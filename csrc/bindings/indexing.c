@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/strbuf.h"
 #include "bindings/bind.h"
 #include "core/shape.h"
 #include "ops.h"

@@ -10,6 +10,7 @@
 #include "core/shape.h"
 #include "core/op.h"
 #include "cpu/random_kernels.h"
+#include "kernels.h"
 
 #define CHUNK 256
 

@@ -8,6 +8,7 @@
 #include "core/op.h"
 #include "core/shape.h"
 #include "cpu/lines.h"
+#include "kernels.h"
 
 #define CHUNK 512
 

@@ -8,6 +8,7 @@
 #include "core/op.h"
 #include "core/shape.h"
 #include "cpu/lines.h"
+#include "kernels.h"
 #include "cpu/sort_keys.h"
 
 typedef struct sort_job {

@@ -4,6 +4,7 @@
 
 #include "core/dispatch.h"
 #include "core/shape.h"
+#include "kernels.h"
 #include "ops.h"
 #include "ops/meta.h"
 
@@ -285,7 +286,7 @@ static int make_noise(mt_tensor **out, mt_tensor *like, int ndim, const int64_t 
         MT_TRY(mt_tensor_new_like(&noise, like, (mt_dtype)like->dtype));
     MT_TRY(mt_bernoulli_inplace_float(noise, 1 - p, NULL));
     MT_TRY(mt_tensor_from_scalar(&keep, mt_scalar_from_double(1 - p)));
-    MT_TRY(mt_div_inplace(noise, keep));
+    MT_TRY(mt_div_Tensor_inplace(noise, keep));
     *out = mt_tensor_move(&noise);
     rc = 0;
 fail:
@@ -431,7 +432,7 @@ static int sample_without(mt_tensor **out, mt_tensor *self, int64_t num_samples,
 
     MT_TRY(mt_tensor_new_like(&q, self, (mt_dtype)self->dtype));
     MT_TRY(mt_exponential_inplace(q, 1.0, generator));
-    MT_TRY(mt_div(&race, self, q));
+    MT_TRY(mt_div_Tensor(&race, self, q));
     if (num_samples == 1)
         MT_TRY(mt_argmax(out, race, &last, true));
     else

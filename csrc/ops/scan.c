@@ -3,6 +3,7 @@
 #include "core/dispatch.h"
 #include "core/frame.h"
 #include "core/shape.h"
+#include "kernels.h"
 #include "ops.h"
 #include "ops/meta.h"
 
@@ -137,7 +138,7 @@ int mt_impl_cumprod_backward(mt_tensor **out, mt_tensor *grad, mt_tensor *self, 
         MT_TRY(rc);
         rc = -1;
         MT_TRY(mt_cumsum_backward(&summed, weighted, dim));
-        MT_TRY(mt_div(out, summed, conj));
+        MT_TRY(mt_div_Tensor(out, summed, conj));
     }
     rc = 0;
 fail:

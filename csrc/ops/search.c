@@ -4,6 +4,7 @@
 
 #include "core/dispatch.h"
 #include "core/shape.h"
+#include "kernels.h"
 #include "ops.h"
 #include "ops/meta.h"
 

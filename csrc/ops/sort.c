@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shape rules of sorting, and what is built on it: unique, searchsorted, bincount. */
+#include "base/alloc.h"
 #include "core/dispatch.h"
 #include "core/frame.h"
 #include "core/shape.h"
+#include "kernels.h"
 #include "ops.h"
 #include "ops/meta.h"
 

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Checks in front of pointwise kernels (`check:` in the catalog): what the arguments must be beyond their types. They
+   run before the first write, read values only to find zero divisors, and change nothing. */
+#include <float.h>
+#include <math.h>
+
+#include "core/dispatch.h"
+#include "core/frame.h"
+#include "core/shape.h"
+#include "cpu/copy.h"
+#include "kernels.h"
+#include "ops.h"
+
+/* The common dtype of the operands at the given argument positions; numbers count as wrapped numbers. */
+static mt_dtype common_dtype(const mt_call *call, int first, int last)
+{
+    mt_promotion p = MT_PROMOTION_INIT;
+
+    for (int i = first; i <= last; i++) {
+        const mt_value *a = &call->arg[i];
+
+        if (a->kind == MT_ARG_TENSOR)
+            mt_promotion_add(&p, (mt_dtype)a->v.tensor->dtype, a->v.tensor->ndim,
+                             mt_tensor_is_wrapped_number(a->v.tensor));
+        else if (a->kind == MT_ARG_SCALAR)
+            mt_promotion_add(&p, mt_scalar_dtype(a->v.scalar), 0, true);
+    }
+    return mt_promotion_result(&p);
+}
+
+static mt_dtype operand_dtype(const mt_value *a)
+{
+    return a->kind == MT_ARG_TENSOR ? (mt_dtype)a->v.tensor->dtype : mt_scalar_dtype(a->v.scalar);
+}
+
+static int check_alpha(const mt_call *call)
+{
+    mt_scalar alpha = call->arg[2].v.scalar;
+    mt_dtype d;
+    int rc = -1;
+
+    if (alpha.category == MT_CAT_INT)
+        return 0;
+    d = common_dtype(call, 0, 1);
+    MT_REQUIRE(alpha.category != MT_CAT_BOOL || d == MT_DTYPE_b8, MT_ERR_RUNTIME,
+               "Boolean alpha only supported for Boolean results.");
+    MT_REQUIRE(alpha.category != MT_CAT_FLOAT || !mt_dtype_is_integral(d, true), MT_ERR_RUNTIME,
+               "For integral input tensors, argument alpha must not be a floating point number.");
+    MT_REQUIRE(alpha.category != MT_CAT_COMPLEX || mt_dtype_is_complex(d), MT_ERR_RUNTIME,
+               "For non-complex input tensors, argument alpha must not be a complex number.");
+    rc = 0;
+fail:
+    return rc;
+}
+
+int mt_check_add(mt_call *call)
+{
+    return check_alpha(call);
+}
+
+int mt_check_sub(mt_call *call)
+{
+    bool a = operand_dtype(&call->arg[0]) == MT_DTYPE_b8, b = operand_dtype(&call->arg[1]) == MT_DTYPE_b8;
+    int rc = -1;
+
+    MT_REQUIRE(!(a && b), MT_ERR_RUNTIME,
+               "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+               "operator instead.");
+    MT_REQUIRE(!a && !b, MT_ERR_RUNTIME,
+               "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+               "use the `~` or `logical_not()` operator instead.");
+    MT_TRY(check_alpha(call));
+    rc = 0;
+fail:
+    return rc;
+}
+
+/* A zero among the divisors of an integer division. The divisor is argument 1. */
+int mt_check_integer_division(mt_call *call)
+{
+    const mt_value *divisor = &call->arg[1];
+    bool zero;
+
+    if (!mt_dtype_is_integral(common_dtype(call, 0, 1), true))
+        return 0;
+    if (divisor->kind == MT_ARG_TENSOR) {
+        if (divisor->v.tensor->device.type != MT_DEVICE_CPU)
+            return 0;
+        zero = mt_cpu_any_zero(divisor->v.tensor);
+    } else {
+        zero = !mt_scalar_is_true(divisor->v.scalar);
+    }
+    return zero ? mt_error_set(MT_ERR_RUNTIME, "ZeroDivisionError") : 0;
+}
+
+int mt_check_pow(mt_call *call)
+{
+    const mt_value *base = &call->arg[0], *exponent = &call->arg[1];
+
+    if (exponent->kind == MT_ARG_SCALAR && exponent->v.scalar.category <= MT_CAT_INT && base->kind == MT_ARG_TENSOR &&
+        mt_dtype_is_integral((mt_dtype)base->v.tensor->dtype, true) && exponent->v.scalar.v.i < 0 &&
+        !exponent->v.scalar.is_unsigned)
+        return mt_error_set(MT_ERR_RUNTIME, "Integers to negative integer powers are not allowed.");
+    return 0;
+}
+
+int mt_check_complex(mt_call *call)
+{
+    mt_dtype a = operand_dtype(&call->arg[0]), b = operand_dtype(&call->arg[1]);
+    bool good_a = mt_dtype_is_float(a) && a != MT_DTYPE_bf16, good_b = mt_dtype_is_float(b) && b != MT_DTYPE_bf16;
+    int rc = -1;
+
+    MT_REQUIRE(good_a && good_b, MT_ERR_RUNTIME,
+               "Expected both inputs to be Half, Float or Double tensors but got %s and %s", mt_dtype_table[a].legacy,
+               mt_dtype_table[b].legacy);
+    MT_REQUIRE(a == b, MT_ERR_RUNTIME,
+               "Expected object of scalar type %s but got scalar type %s for second argument",
+               mt_dtype_table[a].legacy, mt_dtype_table[b].legacy);
+    rc = 0;
+fail:
+    return rc;
+}
+
+int mt_check_equal(mt_call *call)
+{
+    mt_tensor *a = mt_arg_tensor(&call->arg[0]), *b = mt_arg_tensor(&call->arg[1]);
+
+    if (a->device.type == MT_DEVICE_META || b->device.type == MT_DEVICE_META)
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
+                            "aten::equal: attempted to run this operator with Meta tensors, but there was no fake impl "
+                            "or Meta kernel registered for this operator");
+    if (!mt_device_equal(a->device, b->device))
+        return mt_error_set(MT_ERR_RUNTIME, "Expected all tensors to be on the same device");
+    return 0;
+}
+
+int mt_check_where(mt_call *call)
+{
+    mt_tensor *condition = mt_arg_tensor(&call->arg[0]);
+    static bool warned;
+
+    if (condition->dtype == MT_DTYPE_b8)
+        return 0;
+    if (condition->dtype == MT_DTYPE_u8)
+        return mt_warn_once(&warned, MT_WARN_USER,
+                            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in "
+                            "a future version of PyTorch. Use a boolean condition instead.");
+    return mt_error_set(MT_ERR_RUNTIME, "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
+                        mt_dtype_table[condition->dtype].legacy);
+}
+
+int mt_check_clamp(mt_call *call)
+{
+    if (call->arg[1].kind == MT_ARG_NONE && call->arg[2].kind == MT_ARG_NONE)
+        return mt_error_set(MT_ERR_RUNTIME, "torch.clamp: At least one of 'min' or 'max' must not be None");
+    if (mt_dtype_is_complex(operand_dtype(&call->arg[0])))
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "clamp is not supported for complex types");
+    return 0;
+}
+
+int mt_check_addcdiv(mt_call *call)
+{
+    if (mt_dtype_is_integral(operand_dtype(&call->arg[1]), true) &&
+        mt_dtype_is_integral(operand_dtype(&call->arg[2]), true))
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
+                            "perform a true division of tensor1 and tensor2. Use addcdiv with floating point tensors, or "
+                            "(input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for truncation.");
+    return 0;
+}
+
+int mt_check_masked_fill(mt_call *call)
+{
+    mt_tensor *mask = mt_arg_tensor(&call->arg[1]), *value = mt_arg_tensor(&call->arg[2]);
+
+    if (mask->dtype != MT_DTYPE_b8)
+        return mt_error_set(MT_ERR_RUNTIME, "masked_fill_ only supports boolean masks, but got mask with dtype %s",
+                            mt_dtype_name((mt_dtype)mask->dtype));
+    if (call->arg[2].kind == MT_ARG_TENSOR && value->ndim != 0)
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+                            value->ndim);
+    return 0;
+}
+
+int mt_check_neg(mt_call *call)
+{
+    if (operand_dtype(&call->arg[0]) == MT_DTYPE_b8)
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
+                            "mask, use the `~` or `logical_not()` operator instead.");
+    return 0;
+}
+
+int mt_check_relu(mt_call *call)
+{
+    if (operand_dtype(&call->arg[0]) == MT_DTYPE_b8)
+        return mt_error_set(MT_ERR_RUNTIME, "Boolean inputs not supported for relu");
+    return 0;
+}
+
+int mt_check_softshrink(mt_call *call)
+{
+    double lambd = mt_scalar_to_double(call->arg[1].v.scalar);
+    mt_dtype d = operand_dtype(&call->arg[0]);
+
+    if (!(lambd >= 0))
+        return mt_error_set(MT_ERR_RUNTIME, "lambda must be in range [0, %g] for input dtype %s, but found %g",
+                            d == MT_DTYPE_f64 ? DBL_MAX : (double)FLT_MAX, mt_dtype_table[d].legacy, lambd);
+    return 0;
+}
