@@ -14,7 +14,7 @@ def stanza(row):
         macros += [("N_IN", row.n_in)] if row.n_in != USUAL_N_IN[row.template] else []
         macros += [("N_PARAMS", row.n_params)] if row.n_params else []
         macros += [("OUT_BOOL", 1)] if promote in ("compare", "bool") and row.template != "compare" else []
-        macros += [("OUT_REAL", 1)] if promote == "real" else []
+        macros += [("OUT_REAL", 1)] if promote in ("real", "float_real") else []
         macros += [("OUT_COMPLEX", 1)] if promote == "complex" else []
         macros += [("IN0_BOOL", 1)] if promote in ("where", "masked") else []
     lines += ["#define %s %s" % m for m in macros]

@@ -6,24 +6,22 @@ import re
 
 _DEFINITION = re.compile(r"^int (mt_(?:cpu|impl|view|meta|check)_\w+)\(", re.M)
 _FORMULA = re.compile(r"\bFN\((\w+)\)")
+_REDUCTION = re.compile(r"#define MT_REDUCE_CLASS_(\w+)")
 
 
 class Sources:
     """Defined functions and formulas below csrc."""
 
     def __init__(self, folder):
-        self.functions, self.formulas = set(), set()
+        self.functions, self.formulas, self.reductions = set(), set(), set()
         for path in glob.glob(os.path.join(folder, "**", "*.c"), recursive=True):
             with open(path, encoding="utf-8") as f:
                 self._scan_functions(f.read())
         for path in glob.glob(os.path.join(folder, "math", "*.h")):
             with open(path, encoding="utf-8") as f:
-                self.formulas.update(_FORMULA.findall(f.read()))
-        self.reduce_text = ""
-        for path in glob.glob(os.path.join(folder, "cpu", "*reduce*.h")) + glob.glob(
-                os.path.join(folder, "math", "reduce*.h")):
-            with open(path, encoding="utf-8") as f:
-                self.reduce_text += f.read()
+                text = f.read()
+            self.formulas.update(_FORMULA.findall(text))
+            self.reductions.update(_REDUCTION.findall(text))
 
     def _scan_functions(self, text):
         for match in _DEFINITION.finditer(text):
@@ -36,7 +34,7 @@ class Sources:
 
     def has_formula(self, entry):
         if entry.kind == "reduce":
-            return bool(re.search(r"\b(mt_reduce_)?%s\b" % entry.formula, self.reduce_text))
+            return entry.formula in self.reductions
         return entry.formula in self.formulas
 
     def missing_of(self, entry):
