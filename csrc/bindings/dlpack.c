@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* DLPack capsules, unversioned and of version 1, both ways: _C._to_dlpack, _C._to_dlpack_versioned and _C._from_dlpack.
+   The protocol around them (__dlpack__, streams, from_dlpack) is minitorch/utils/dlpack.py.
+
+   Who calls the deleter: the capsule's destructor while the capsule has its first name; once a consumer has renamed
+   it ("used_..."), the consumer does, exactly once. An exported tensor pins its storage until then. */
+#include "bindings/new_internal.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "core/shape.h"
+#include "ops.h"
+
+/* --- the layout of DLPack's structures --- */
+
+enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
+enum { DL_INT, DL_UINT, DL_FLOAT, DL_HANDLE, DL_BFLOAT, DL_COMPLEX, DL_BOOL };
+enum { DL_READ_ONLY = 1, DL_IS_COPIED = 2 };
+enum { DL_MAJOR = 1, DL_MINOR = 0 };
+
+typedef struct dl_tensor {
+    void *data;
+    int32_t device_type, device_id;
+    int32_t ndim;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape, *strides; /* strides in elements, NULL: row major */
+    uint64_t byte_offset;
+} dl_tensor;
+
+typedef struct dl_managed {
+    dl_tensor tensor;
+    void *ctx;
+    void (*deleter)(struct dl_managed *self);
+} dl_managed;
+
+typedef struct dl_versioned {
+    uint32_t major, minor;
+    void *ctx;
+    void (*deleter)(struct dl_versioned *self);
+    uint64_t flags;
+    dl_tensor tensor;
+} dl_versioned;
+
+static const char plain_name[] = "dltensor", plain_used[] = "used_dltensor", versioned_name[] = "dltensor_versioned",
+                  versioned_used[] = "used_dltensor_versioned";
+
+/* --- dtypes --- */
+
+static void code_of(dl_tensor *out, mt_dtype d)
+{
+    out->bits = (uint8_t)(mt_dtype_size(d) * 8);
+    out->lanes = 1;
+    switch (mt_dtype_category(d)) {
+    case MT_CAT_BOOL:
+        out->code = DL_BOOL;
+        break;
+    case MT_CAT_INT:
+        out->code = mt_dtype_table[d].is_signed ? DL_INT : DL_UINT;
+        break;
+    case MT_CAT_FLOAT:
+        out->code = d == MT_DTYPE_bf16 ? DL_BFLOAT : DL_FLOAT;
+        break;
+    default:
+        out->code = DL_COMPLEX;
+        break;
+    }
+}
+
+static mt_dtype dtype_of(const dl_tensor *t)
+{
+    dl_tensor own;
+
+    if (t->lanes != 1)
+        return MT_DTYPE_NONE;
+    for (int d = 0; d < MT_DTYPE_COUNT; d++) {
+        code_of(&own, (mt_dtype)d);
+        if (own.code == t->code && own.bits == t->bits)
+            return (mt_dtype)d;
+    }
+    return MT_DTYPE_NONE;
+}
+
+/* --- export --- */
+
+typedef struct export {
+    union {
+        dl_managed plain;
+        dl_versioned versioned;
+    } dl;
+    mt_storage *s; /* owned, pinned */
+    int64_t dims[]; /* sizes, then strides */
+} export;
+
+static void drop_export(export *e)
+{
+    PyGILState_STATE state;
+
+    if (!Py_IsInitialized())
+        return;
+    state = PyGILState_Ensure();
+    mt_storage_unpin(e->s);
+    mt_storage_unref(e->s);
+    PyMem_Free(e);
+    PyGILState_Release(state);
+}
+
+static void delete_plain(dl_managed *self)
+{
+    drop_export(self->ctx);
+}
+
+static void delete_versioned(dl_versioned *self)
+{
+    drop_export(self->ctx);
+}
+
+static void drop_plain_capsule(PyObject *capsule)
+{
+    dl_managed *m;
+
+    if (!PyCapsule_IsValid(capsule, plain_name))
+        return;
+    m = PyCapsule_GetPointer(capsule, plain_name);
+    if (m->deleter)
+        m->deleter(m);
+}
+
+static void drop_versioned_capsule(PyObject *capsule)
+{
+    dl_versioned *m;
+
+    if (!PyCapsule_IsValid(capsule, versioned_name))
+        return;
+    m = PyCapsule_GetPointer(capsule, versioned_name);
+    if (m->deleter)
+        m->deleter(m);
+}
+
+static void describe(dl_tensor *out, export *e, mt_tensor *t)
+{
+    for (int i = 0; i < t->ndim; i++) {
+        e->dims[i] = t->size[i];
+        e->dims[t->ndim + i] = t->size[i] < 2 ? 1 : t->stride[i];
+    }
+    out->data = t->storage->data ? mt_tensor_mutable_data(t) : NULL;
+    out->device_type = t->device.type == MT_DEVICE_CUDA ? DL_CUDA : DL_CPU;
+    out->device_id = t->device.index < 0 ? 0 : t->device.index;
+    out->ndim = t->ndim;
+    code_of(out, (mt_dtype)t->dtype);
+    out->shape = e->dims;
+    out->strides = e->dims + t->ndim;
+    out->byte_offset = 0;
+}
+
+static PyObject *make_capsule(mt_tensor *t, bool versioned, bool copied)
+{
+    export *e;
+    PyObject *capsule;
+
+    if (t->device.type == MT_DEVICE_META) {
+        PyErr_SetString(PyExc_BufferError, "Cannot pack tensors on meta");
+        return NULL;
+    }
+    if (mt_tensor_check_bounds(t) < 0)
+        return mt_py_raise();
+    e = PyMem_Calloc(1, sizeof(*e) + 2 * t->ndim * sizeof(int64_t));
+    if (!e)
+        return PyErr_NoMemory();
+    if (versioned) {
+        dl_versioned *m = &e->dl.versioned;
+
+        m->major = DL_MAJOR;
+        m->minor = DL_MINOR;
+        m->ctx = e;
+        m->deleter = delete_versioned;
+        m->flags = (copied ? DL_IS_COPIED : 0) | (t->storage->flags & MT_STORAGE_READONLY ? DL_READ_ONLY : 0);
+        describe(&m->tensor, e, t);
+        capsule = PyCapsule_New(m, versioned_name, drop_versioned_capsule);
+    } else {
+        dl_managed *m = &e->dl.plain;
+
+        m->ctx = e;
+        m->deleter = delete_plain;
+        describe(&m->tensor, e, t);
+        capsule = PyCapsule_New(m, plain_name, drop_plain_capsule);
+    }
+    if (!capsule) {
+        PyMem_Free(e);
+        return NULL;
+    }
+    e->s = mt_storage_ref(t->storage);
+    mt_storage_pin(e->s);
+    return capsule;
+}
+
+/* (device type, device id), as DLPack numbers them. */
+static int wanted_device(mt_device *out, PyObject *o)
+{
+    int type, id;
+
+    if (!PyArg_ParseTuple(o, "ii;dl_device must be a pair of integers", &type, &id))
+        return -1;
+    if (type != DL_CPU && type != DL_CUDA) {
+        PyErr_Format(PyExc_ValueError, "unsupported device type for DLPack: %d", type);
+        return -1;
+    }
+    out->type = type == DL_CPU ? MT_DEVICE_CPU : MT_DEVICE_CUDA;
+    out->index = (int8_t)(type == DL_CPU ? -1 : id);
+    return mt_device_check(out) < 0 ? mt_py_fail() : 0;
+}
+
+static PyObject *to_dlpack(mt_scan *scan, bool versioned, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    PyObject *value[3], *capsule;
+    mt_tensor *t, *copy = NULL;
+    mt_device device;
+    int wants_copy = -1;
+
+    if (mt_py_scan(value, scan, args, nargs, kwnames) < 0)
+        return NULL;
+    if (!mt_py_is_tensor(value[0])) {
+        mt_py_scan_mismatch(scan, 0, 1, "Tensor", value[0]);
+        return NULL;
+    }
+    t = mt_py_impl(value[0]);
+    device = t->device;
+    if (value[1] && value[1] != Py_None && wanted_device(&device, value[1]) < 0)
+        return NULL;
+    if (value[2] && value[2] != Py_None && (wants_copy = PyObject_IsTrue(value[2])) < 0)
+        return NULL;
+    if (wants_copy == 0 && !mt_device_equal(device, t->device)) {
+        PyErr_SetString(PyExc_ValueError, "cannot move DLTensor across devices without copying");
+        return NULL;
+    }
+    if (mt_py_convert(&copy, t, MT_DTYPE_NONE, device, wants_copy == 1) < 0)
+        return mt_py_raise();
+    capsule = make_capsule(copy, versioned, copy != t);
+    mt_tensor_unref(copy);
+    return capsule;
+}
+
+static PyObject *py_to_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    static mt_scan scan = {"_to_dlpack", 3, 1, 1, {"data", "dl_device", "copy"}, {NULL}};
+
+    (void)module;
+    return to_dlpack(&scan, false, args, nargs, kwnames);
+}
+
+static PyObject *py_to_dlpack_versioned(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    static mt_scan scan = {"_to_dlpack_versioned", 3, 1, 1, {"data", "dl_device", "copy"}, {NULL}};
+
+    (void)module;
+    return to_dlpack(&scan, true, args, nargs, kwnames);
+}
+
+/* --- import --- */
+
+static void release_plain(void *ctx)
+{
+    dl_managed *m = ctx;
+
+    if (m->deleter)
+        m->deleter(m);
+}
+
+static void release_versioned(void *ctx)
+{
+    dl_versioned *m = ctx;
+
+    if (m->deleter)
+        m->deleter(m);
+}
+
+static int buffer_error(const char *text)
+{
+    PyErr_SetString(PyExc_BufferError, text);
+    return -1;
+}
+
+static int device_of(mt_device *out, const dl_tensor *dl)
+{
+    switch (dl->device_type) {
+    case DL_CPU:
+    case DL_CUDA_HOST:
+        *out = MT_CPU;
+        return 0;
+    case DL_CUDA:
+    case DL_CUDA_MANAGED:
+        if (dl->device_id < 0 || dl->device_id > INT8_MAX)
+            return buffer_error("a DLPack tensor with a bad device index");
+        out->type = MT_DEVICE_CUDA;
+        out->index = (int8_t)dl->device_id;
+        return mt_device_check(out) < 0 ? mt_py_fail() : 0;
+    default:
+        return buffer_error("Unsupported device_type of a DLPack tensor");
+    }
+}
+
+/* Sizes and strides as given, checked; a negative stride cannot be said by a tensor. */
+static int geometry_of(int64_t *size, int64_t *stride, size_t *nbytes, const dl_tensor *dl, mt_dtype dtype)
+{
+    int ndim = dl->ndim;
+
+    if (ndim < 0 || ndim > MT_MAX_DIM || (ndim > 0 && !dl->shape))
+        return buffer_error("a DLPack tensor with a bad number of dimensions");
+    for (int i = 0; i < ndim; i++) {
+        size[i] = dl->shape[i];
+        if (size[i] < 0)
+            return buffer_error("a DLPack tensor with a negative size");
+    }
+    if (!dl->strides) {
+        mt_shape_contiguous_strides(stride, ndim, size);
+    } else {
+        for (int i = 0; i < ndim; i++) {
+            stride[i] = dl->strides[i];
+            if (stride[i] < 0 && size[i] > 1)
+                return buffer_error("a DLPack tensor with a negative stride cannot be imported; copy it first");
+            if (stride[i] < 0)
+                stride[i] = 1;
+        }
+    }
+    return mt_shape_storage_bytes(nbytes, ndim, size, stride, 0, mt_dtype_size(dtype)) < 0 ? mt_py_fail() : 0;
+}
+
+/* Does not own the structure until it succeeds. */
+static int import(mt_tensor **out, const dl_tensor *dl, mt_deleter *deleter, void *ctx, bool readonly)
+{
+    int64_t size[MT_MAX_DIM], stride[MT_MAX_DIM];
+    mt_dtype dtype = dtype_of(dl);
+    mt_storage *s = NULL;
+    mt_device device;
+    size_t nbytes;
+
+    if (dtype == MT_DTYPE_NONE) {
+        PyErr_Format(PyExc_BufferError, "Unsupported DLPack dtype: code %d, %d bits, %d lanes", dl->code, dl->bits,
+                     dl->lanes);
+        return -1;
+    }
+    if (device_of(&device, dl) < 0 || geometry_of(size, stride, &nbytes, dl, dtype) < 0)
+        return -1;
+    if (nbytes > 0 && !dl->data)
+        return buffer_error("a DLPack tensor without memory");
+    if (mt_storage_from_memory(&s, dl->data ? (char *)dl->data + dl->byte_offset : NULL, nbytes, device, NULL, NULL) < 0)
+        return mt_py_fail();
+    if (readonly)
+        s->flags |= MT_STORAGE_READONLY;
+    if (mt_tensor_from_storage(out, s, dtype, dl->ndim, size, stride, 0) < 0) {
+        mt_storage_unref(s);
+        return mt_py_fail();
+    }
+    s->deleter = deleter;
+    s->ctx = ctx;
+    mt_storage_unref(s);
+    return 0;
+}
+
+bool mt_py_is_dlpack_capsule(PyObject *o)
+{
+    return PyCapsule_IsValid(o, plain_name) || PyCapsule_IsValid(o, versioned_name);
+}
+
+int mt_py_tensor_from_capsule(mt_tensor **out, PyObject *capsule)
+{
+    *out = NULL;
+    if (PyCapsule_IsValid(capsule, versioned_name)) {
+        dl_versioned *m = PyCapsule_GetPointer(capsule, versioned_name);
+
+        if (m->major > DL_MAJOR)
+            return buffer_error("a DLPack capsule of a newer major version");
+        if (import(out, &m->tensor, release_versioned, m, (m->flags & DL_READ_ONLY) != 0) < 0)
+            return -1;
+        PyCapsule_SetName(capsule, versioned_used);
+        return 0;
+    }
+    if (PyCapsule_IsValid(capsule, plain_name)) {
+        dl_managed *m = PyCapsule_GetPointer(capsule, plain_name);
+
+        if (import(out, &m->tensor, release_plain, m, false) < 0)
+            return -1;
+        PyCapsule_SetName(capsule, plain_used);
+        return 0;
+    }
+    PyErr_SetString(PyExc_RuntimeError,
+                    "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
+                    "might have already constructed a tensor from it once.");
+    return -1;
+}
+
+static PyObject *py_from_dlpack(PyObject *module, PyObject *capsule)
+{
+    mt_tensor *t = NULL;
+
+    (void)module;
+    return mt_py_tensor_from_capsule(&t, capsule) < 0 ? NULL : mt_py_wrap(t);
+}
+
+#define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
+
+static PyMethodDef functions[] = {
+    {"_to_dlpack", FAST(py_to_dlpack), "_to_dlpack(tensor, *, dl_device=None, copy=None): a capsule \"dltensor\"."},
+    {"_to_dlpack_versioned", FAST(py_to_dlpack_versioned),
+     "_to_dlpack_versioned(tensor, *, dl_device=None, copy=None): a capsule \"dltensor_versioned\"."},
+    {"_from_dlpack", py_from_dlpack, METH_O, "_from_dlpack(capsule) -> Tensor"},
+    {NULL, NULL, 0, NULL},
+};
+
+int mt_py_dlpack_init(PyObject *module)
+{
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* torch.FloatTensor, torch.cuda.LongTensor and so on: types that have no objects of their own. Each is an instance of the
+   metaclass torch.tensortype; calling it makes a plain tensor of its dtype, isinstance(x, torch.FloatTensor) asks for
+   dtype and device, and names it does not know are looked up in the class Tensor. They are made when first asked for
+   and kept for good. */
+#include "bindings/new_internal.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+typedef struct tensor_type {
+    PyTypeObject type;
+    mt_dtype dtype;
+    mt_device device;
+    char name[32];
+} tensor_type;
+
+static tensor_type types[2][MT_DTYPE_COUNT]; /* cpu, cuda */
+
+static PyTypeObject TensorType_Meta;
+
+static bool has_type(mt_dtype d)
+{
+    return !mt_dtype_is_complex(d) && strncmp(mt_dtype_table[d].legacy, "UInt", 4) != 0;
+}
+
+bool mt_py_tensor_type_info(PyObject *o, mt_dtype *dtype, mt_device *device)
+{
+    if (Py_TYPE(o) != &TensorType_Meta)
+        return false;
+    *dtype = ((tensor_type *)o)->dtype;
+    *device = ((tensor_type *)o)->device;
+    return true;
+}
+
+/* --- behaviour --- */
+
+static PyObject *call_type(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    tensor_type *self = (tensor_type *)type;
+    mt_device device = self->device;
+    mt_tensor *t = NULL;
+
+    if (device.type == MT_DEVICE_CUDA && mt_device_check(&device) < 0) {
+        mt_error_clear();
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "type %s not available. Torch not compiled with CUDA enabled.", self->name);
+        return NULL;
+    }
+    if (mt_py_legacy_make(&t, self->dtype, device, args, kwargs) < 0)
+        return NULL;
+    return mt_py_wrap(t);
+}
+
+static PyObject *instance_check(PyObject *o, PyObject *x)
+{
+    tensor_type *self = (tensor_type *)o;
+    mt_tensor *t;
+
+    if (!mt_py_is_tensor(x))
+        Py_RETURN_FALSE;
+    t = mt_py_impl(x);
+    return PyBool_FromLong((mt_dtype)t->dtype == self->dtype && t->device.type == self->device.type);
+}
+
+static PyObject *get_attribute(PyObject *o, PyObject *name)
+{
+    PyObject *value = PyType_Type.tp_getattro(o, name);
+    const char *text;
+
+    if (value || !PyErr_ExceptionMatches(PyExc_AttributeError) || !mt_tensor_type || !(text = PyUnicode_AsUTF8(name)) ||
+        (text[0] == '_' && text[1] == '_'))
+        return value;
+    PyErr_Clear();
+    return PyObject_GetAttr((PyObject *)mt_tensor_type, name);
+}
+
+static PyObject *get_dtype(PyObject *o, void *closure)
+{
+    (void)closure;
+    return mt_py_dtype_get(((tensor_type *)o)->dtype);
+}
+
+static PyObject *get_layout(PyObject *o, void *closure)
+{
+    (void)o, (void)closure;
+    return mt_py_layout_get(0);
+}
+
+static PyObject *get_is_cuda(PyObject *o, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(((tensor_type *)o)->device.type == MT_DEVICE_CUDA);
+}
+
+static PyObject *get_false(PyObject *o, void *closure)
+{
+    (void)o, (void)closure;
+    Py_RETURN_FALSE;
+}
+
+static PyMethodDef meta_methods[] = {
+    {"__instancecheck__", instance_check, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef meta_getset[] = {
+    {"dtype", get_dtype, NULL, NULL, NULL},      {"layout", get_layout, NULL, NULL, NULL},
+    {"is_cuda", get_is_cuda, NULL, NULL, NULL},  {"is_sparse", get_false, NULL, NULL, NULL},
+    {"is_xpu", get_false, NULL, NULL, NULL},     {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject TensorType_Meta = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torch.tensortype",
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_methods = meta_methods,
+    .tp_getset = meta_getset,
+    .tp_getattro = get_attribute,
+};
+
+/* --- making them --- */
+
+/* Borrowed. */
+static PyObject *type_of(mt_dtype dtype, bool cuda)
+{
+    tensor_type *self = &types[cuda][dtype];
+
+    if (self->name[0])
+        return (PyObject *)self;
+    memset(self, 0, sizeof(*self));
+    Py_SET_REFCNT((PyObject *)self, 1);
+    Py_SET_TYPE((PyObject *)self, &TensorType_Meta);
+    PyOS_snprintf(self->name, sizeof(self->name), "torch.%s%sTensor", cuda ? "cuda." : "", mt_dtype_table[dtype].legacy);
+    self->type.tp_name = self->name;
+    self->type.tp_flags = Py_TPFLAGS_DEFAULT;
+    self->type.tp_new = call_type;
+    self->dtype = dtype;
+    self->device = cuda ? (mt_device){MT_DEVICE_CUDA, -1} : MT_CPU;
+    if (PyType_Ready(&self->type) < 0) {
+        self->name[0] = '\0';
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+/* "FloatTensor", "torch.FloatTensor", "torch.cuda.FloatTensor". */
+static PyObject *find_type(PyObject *module, PyObject *name)
+{
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL, *at = text;
+    PyObject *type;
+    bool cuda;
+
+    (void)module;
+    if (!text) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "_tensor_type(): the name must be a str");
+        return NULL;
+    }
+    if (strncmp(at, "torch.", 6) == 0)
+        at += 6;
+    cuda = strncmp(at, "cuda.", 5) == 0;
+    if (cuda)
+        at += 5;
+    for (int d = 0; d < MT_DTYPE_COUNT; d++) {
+        size_t n = strlen(mt_dtype_table[d].legacy);
+
+        if (has_type((mt_dtype)d) && strncmp(at, mt_dtype_table[d].legacy, n) == 0 && strcmp(at + n, "Tensor") == 0) {
+            type = type_of((mt_dtype)d, cuda);
+            return type ? Py_NewRef(type) : NULL;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "invalid type: '%U'", name);
+    return NULL;
+}
+
+static PyObject *all_types(PyObject *module, PyObject *unused)
+{
+    PyObject *list = PyList_New(0);
+
+    (void)module, (void)unused;
+    for (int d = 0; list && d < MT_DTYPE_COUNT; d++)
+        for (int cuda = 0; list && has_type((mt_dtype)d) && cuda < 2; cuda++) {
+            PyObject *type = type_of((mt_dtype)d, cuda);
+
+            if (!type || PyList_Append(list, type) < 0)
+                Py_CLEAR(list);
+        }
+    return list;
+}
+
+static PyMethodDef functions[] = {
+    {"_tensor_type", find_type, METH_O, "_tensor_type(name): the type object torch.FloatTensor and its like, by name."},
+    {"_tensor_types", all_types, METH_NOARGS, "_tensor_types(): all of them."},
+    {NULL, NULL, 0, NULL},
+};
+
+int mt_py_tensor_types_init(PyObject *module)
+{
+    TensorType_Meta.tp_base = &PyType_Type;
+    if (PyType_Ready(&TensorType_Meta) < 0)
+        return -1;
+    return PyModule_AddFunctions(module, functions);
+}
