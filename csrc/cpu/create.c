@@ -258,6 +258,12 @@ int mt_cpu_range_step(mt_tensor *out, mt_scalar start, mt_scalar end, mt_scalar 
     return run_points(out, &job.range, range_points, 1.0);
 }
 
+int mt_cpu_range(mt_tensor *out, mt_scalar start, mt_scalar end, mt_dtype dtype, int layout, mt_device device,
+                 const bool *pin_memory)
+{
+    return mt_cpu_range_step(out, start, end, mt_scalar_from_int(1), dtype, layout, device, pin_memory);
+}
+
 /* --- coordinates of triangles --- */
 
 /* Collects pairs and casts them to the rows of the result. */
