@@ -4,12 +4,14 @@
 #ifndef MT_CPU_LOOPS_H
 #define MT_CPU_LOOPS_H
 
+#include "cpu/cpu_internal.h"
 #include "cpu/isa.h"
 #include "cpu/loop_driver.h"
 #include "cpu/vec.h"
 #include "math/binary.h"
 #include "math/compare.h"
 #include "math/complex.h"
+#include "math/reduce.h"
 #include "math/ternary.h"
 #include "math/unary.h"
 

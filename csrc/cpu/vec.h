@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "math/scalar.h"
 
@@ -21,37 +22,77 @@
 #define MT_IVDEP _Pragma("GCC ivdep")
 #endif
 
-#if defined(__F16C__)
+/* A function that exists once: neither inlined nor copied for constant arguments. */
+#if defined(__clang__)
+#define MT_ONE_COPY MT_NOINLINE
+#else
+#define MT_ONE_COPY __attribute__((noinline, noclone))
+#endif
 
-static inline void mt_vec_f16_to_f32(float *dst, const uint16_t *src, int64_t n)
+/* For loops that store few elements and need not be vectorised. */
+MT_UNUSED MT_ONE_COPY static uint16_t mt_vec_put_f16(float x)
 {
-    int64_t i = 0;
-
-    for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(src + i))));
-    for (; i < n; i++)
-        dst[i] = mt_f16_to_f32(src[i]);
+    return mt_f32_to_f16(x);
 }
 
-static inline void mt_vec_f32_to_f16(uint16_t *dst, const float *src, int64_t n)
+MT_UNUSED MT_ONE_COPY static uint16_t mt_vec_put_bf16(float x)
 {
+    return mt_f32_to_bf16(x);
+}
+
+MT_UNUSED MT_ONE_COPY static void mt_vec_bf16_to_f32(float *dst, const uint16_t *src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        dst[i] = mt_bf16_to_f32(src[i]);
+}
+
+MT_UNUSED MT_ONE_COPY static void mt_vec_f32_to_bf16(uint16_t *dst, const float *src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        dst[i] = mt_f32_to_bf16(src[i]);
+}
+
+#if defined(__F16C__)
+
+MT_UNUSED MT_ONE_COPY static void mt_vec_f16_to_f32(float *dst, const uint16_t *src, int64_t n)
+{
+    MT_ALIGNED(16) uint16_t few[8] = {0};
+    MT_ALIGNED(32) float wide[8];
     int64_t i = 0;
 
     for (; i + 8 <= n; i += 8)
-        _mm_storeu_si128((__m128i *)(dst + i), _mm256_cvtps_ph(_mm256_loadu_ps(src + i), 0));
-    for (; i < n; i++)
-        dst[i] = mt_f32_to_f16(src[i]);
+        _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(src + i))));
+    if (i < n) {
+        memcpy(few, src + i, (size_t)(n - i) * sizeof *src);
+        _mm256_store_ps(wide, _mm256_cvtph_ps(_mm_load_si128((const __m128i *)(const void *)few)));
+        memcpy(dst + i, wide, (size_t)(n - i) * sizeof *dst);
+    }
+}
+
+MT_UNUSED MT_ONE_COPY static void mt_vec_f32_to_f16(uint16_t *dst, const float *src, int64_t n)
+{
+    MT_ALIGNED(16) uint16_t few[8];
+    MT_ALIGNED(32) float wide[8] = {0};
+    int64_t i = 0;
+
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((__m128i *)(void *)(dst + i), _mm256_cvtps_ph(_mm256_loadu_ps(src + i), 0));
+    if (i < n) {
+        memcpy(wide, src + i, (size_t)(n - i) * sizeof *src);
+        _mm_store_si128((__m128i *)(void *)few, _mm256_cvtps_ph(_mm256_load_ps(wide), 0));
+        memcpy(dst + i, few, (size_t)(n - i) * sizeof *dst);
+    }
 }
 
 #else
 
-static inline void mt_vec_f16_to_f32(float *dst, const uint16_t *src, int64_t n)
+MT_UNUSED MT_ONE_COPY static void mt_vec_f16_to_f32(float *dst, const uint16_t *src, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         dst[i] = mt_f16_to_f32(src[i]);
 }
 
-static inline void mt_vec_f32_to_f16(uint16_t *dst, const float *src, int64_t n)
+MT_UNUSED MT_ONE_COPY static void mt_vec_f32_to_f16(uint16_t *dst, const float *src, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         dst[i] = mt_f32_to_f16(src[i]);

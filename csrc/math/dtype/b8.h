@@ -23,3 +23,4 @@
 #define ISNAN(value) (0)
 #define LOAD(value) ((uint8_t)((value) != 0))
 #define STORE(value) ((uint8_t)(value))
+#define STORE_ONE(value) STORE(value)

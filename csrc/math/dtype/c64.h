@@ -22,3 +22,4 @@
 #define ISNAN(value) ((value).re != (value).re || (value).im != (value).im)
 #define LOAD(value) (value)
 #define STORE(value) (value)
+#define STORE_ONE(value) STORE(value)

@@ -25,3 +25,4 @@
 #undef STORE
 #undef LOAD_MANY
 #undef STORE_MANY
+#undef STORE_ONE

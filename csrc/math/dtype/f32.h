@@ -23,3 +23,4 @@
 #define ISNAN(value) ((value) != (value))
 #define LOAD(value) (value)
 #define STORE(value) (value)
+#define STORE_ONE(value) STORE(value)

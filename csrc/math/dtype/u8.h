@@ -22,3 +22,4 @@
 #define ISNAN(value) (0)
 #define LOAD(value) (value)
 #define STORE(value) (value)
+#define STORE_ONE(value) STORE(value)
