@@ -141,7 +141,7 @@ static inline void run(cast_kernel *first, cast_kernel *second, int from_size, i
         char *d = dst + done * dst_stride, *target = dst_direct ? d : out;
 
         if (!src_direct) {
-            mt_cpu_gather(in, s, src_stride, m, from_size);
+            mt_cpu_collect(in, s, src_stride, m, from_size);
             s = in;
         }
         if (second) {
@@ -151,7 +151,7 @@ static inline void run(cast_kernel *first, cast_kernel *second, int from_size, i
             first(target, s, m);
         }
         if (!dst_direct)
-            mt_cpu_scatter(d, dst_stride, out, m, to_size);
+            mt_cpu_spread(d, dst_stride, out, m, to_size);
     }
 }
 

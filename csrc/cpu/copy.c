@@ -107,9 +107,9 @@ static void copy_row(const copy_plan *p, char *dst, const char *src, int64_t n)
     else if (ds == p->itemsize && ss == 0)
         mt_cpu_fill(dst, src, (size_t)p->itemsize, n);
     else if (ds == p->itemsize)
-        mt_cpu_gather(dst, src, ss, n, p->itemsize);
+        mt_cpu_collect(dst, src, ss, n, p->itemsize);
     else if (ss == p->itemsize)
-        mt_cpu_scatter(dst, ds, src, n, p->itemsize);
+        mt_cpu_spread(dst, ds, src, n, p->itemsize);
     else
         mt_cpu_move(dst, ds, src, ss, n, p->itemsize);
 }

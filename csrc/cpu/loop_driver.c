@@ -65,7 +65,7 @@ void mt_cpu_drive(mt_kernel_fn *kernel, int n_operands, const uint8_t *itemsize,
         if (stride[k] == 0 && k > 0) {
             int64_t copies = n < BUFFER_BYTES / 16 ? n : BUFFER_BYTES / itemsize[k];
 
-            mt_cpu_gather(buffer[k], data[k], 0, copies, itemsize[k]);
+            mt_cpu_collect(buffer[k], data[k], 0, copies, itemsize[k]);
         }
     }
     block = BUFFER_BYTES / widest;
@@ -82,7 +82,7 @@ void mt_cpu_drive(mt_kernel_fn *kernel, int n_operands, const uint8_t *itemsize,
 
             p[k] = direct[k] ? at : buffer[k];
             if (k > 0 && !direct[k] && stride[k] != 0)
-                mt_cpu_gather(buffer[k], at, stride[k], m, itemsize[k]);
+                mt_cpu_collect(buffer[k], at, stride[k], m, itemsize[k]);
         }
         if (streaming && done >= head && m * itemsize[0] % 16 == 0) {
             char *at = p[0];
@@ -93,7 +93,7 @@ void mt_cpu_drive(mt_kernel_fn *kernel, int n_operands, const uint8_t *itemsize,
         } else {
             kernel(p, m, params);
             if (!direct[0])
-                mt_cpu_scatter(data[0] + done * stride[0], stride[0], buffer[0], m, itemsize[0]);
+                mt_cpu_spread(data[0] + done * stride[0], stride[0], buffer[0], m, itemsize[0]);
         }
         done += m;
     }

@@ -34,12 +34,12 @@ void mt_cpu_move(char *dst, int64_t dst_stride, const char *src, int64_t src_str
     }
 }
 
-void mt_cpu_gather(char *dst, const char *src, int64_t stride, int64_t n, int itemsize)
+void mt_cpu_collect(char *dst, const char *src, int64_t stride, int64_t n, int itemsize)
 {
     mt_cpu_move(dst, itemsize, src, stride, n, itemsize);
 }
 
-void mt_cpu_scatter(char *dst, int64_t stride, const char *src, int64_t n, int itemsize)
+void mt_cpu_spread(char *dst, int64_t stride, const char *src, int64_t n, int itemsize)
 {
     mt_cpu_move(dst, stride, src, itemsize, n, itemsize);
 }

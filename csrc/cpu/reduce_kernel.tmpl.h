@@ -208,7 +208,7 @@ MT_UNUSED static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, 
         for (int64_t i = 0; i < n_in; i += REDUCE_BLOCK) {
             int m = n_in - i < REDUCE_BLOCK ? (int)(n_in - i) : REDUCE_BLOCK;
 
-            mt_cpu_gather((char *)buffer, row + i * in_stride, in_stride, m, sizeof(X));
+            mt_cpu_collect((char *)buffer, row + i * in_stride, in_stride, m, sizeof(X));
             s[k] = MERGE(s[k], SYMBOL(_block)(buffer, m, params));
         }
     }

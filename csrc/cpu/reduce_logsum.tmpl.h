@@ -129,10 +129,10 @@ static void SYMBOL(_read)(T *x, const char *row, int64_t stride, int n)
     MT_ALIGNED(64) X raw[REDUCE_BLOCK];
 
     x[0] = 0;
-    mt_cpu_gather((char *)raw, row, stride, n, sizeof(X));
+    mt_cpu_collect((char *)raw, row, stride, n, sizeof(X));
     LOAD_MANY(x, raw, n);
 #else
-    mt_cpu_gather((char *)x, row, stride, n, sizeof(X));
+    mt_cpu_collect((char *)x, row, stride, n, sizeof(X));
 #endif
 }
 

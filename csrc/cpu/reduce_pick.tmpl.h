@@ -190,7 +190,7 @@ static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t ou
             const X *x = (const X *)(const void *)row;
 
             if (!is_dense) {
-                mt_cpu_gather((char *)buffer, row, in_stride, m, sizeof(X));
+                mt_cpu_collect((char *)buffer, row, in_stride, m, sizeof(X));
                 x = buffer;
             }
             SYMBOL(_block)(s + k, x, m, first + i);

@@ -81,7 +81,7 @@ static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t ou
             const X *x = (const X *)(const void *)row;
 
             if (!is_dense) {
-                mt_cpu_gather((char *)buffer, row, in_stride, m, sizeof(X));
+                mt_cpu_collect((char *)buffer, row, in_stride, m, sizeof(X));
                 x = buffer;
             }
             SYMBOL(_widen)(s + k, PART(range_low, _block)(x, m, NULL), PART(range_high, _block)(x, m, NULL));

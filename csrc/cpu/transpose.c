@@ -84,8 +84,8 @@ void mt_cpu_transpose(char *dst, int64_t dst_stride, const char *src, int64_t sr
             memcpy(d + r * dst_stride, buffer + r * pitch, (size_t)(w * itemsize));
         /* the ragged edges */
         for (int64_t k = w; k < w_all; k++)
-            mt_cpu_scatter(d + k * itemsize, dst_stride, s + k * src_stride, height, itemsize);
+            mt_cpu_spread(d + k * itemsize, dst_stride, s + k * src_stride, height, itemsize);
         for (int64_t r = height; r < rows; r++)
-            mt_cpu_gather(d + r * dst_stride, s + r * itemsize, src_stride, w_all, itemsize);
+            mt_cpu_collect(d + r * dst_stride, s + r * itemsize, src_stride, w_all, itemsize);
     }
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One product for every dtype. float32 and float64 go straight to gemm.c. Others are brought there: half types and small
-   integers as copies of a wider type, complex numbers as pairs of reals. A complex product is one real product of
-   twice the depth and width: with B written as 2 x 2 blocks [re im; -im re], rows of A and C are read as they lie. */
+/* One product for every dtype. float32 and float64 go straight to gemm.c, complex numbers to product_complex.c, integers
+   of 32 and 64 bits to kernels of their own. Half types and small integers are copied to a wider type. */
 #include "cpu/matmul/product.h"
 
 #include <string.h>
@@ -15,8 +14,7 @@
 
 /* --- scratch matrices --- */
 
-/* n_batch x rows x cols elements, contiguous; freed by the caller. */
-static int new_matrix(mt_operand *out, int64_t n_batch, int64_t rows, int64_t cols, size_t itemsize)
+int mt_product_new_matrix(mt_operand *out, int64_t n_batch, int64_t rows, int64_t cols, size_t itemsize)
 {
     int64_t n = 0;
     void *p = NULL;
@@ -33,7 +31,7 @@ static int new_matrix(mt_operand *out, int64_t n_batch, int64_t rows, int64_t co
     return 0;
 }
 
-static void free_matrix(mt_operand *m, int64_t n_batch, int64_t rows, int64_t cols, size_t itemsize)
+void mt_product_free_matrix(mt_operand *m, int64_t n_batch, int64_t rows, int64_t cols, size_t itemsize)
 {
     mt_data_free(m->data, (size_t)(n_batch * rows * cols) * itemsize);
     m->data = NULL;
@@ -100,7 +98,7 @@ static void run_real(const mt_product *p)
 
 /* --- through copies of another dtype --- */
 
-static int run_plain(const mt_product *p);
+static int run_native(const mt_product *p);
 
 /* An operand that is the same for the whole batch is copied once. */
 static int64_t copies_of(const mt_operand *m, int64_t n_batch)
@@ -117,22 +115,22 @@ static int run_converted(const mt_product *p, mt_dtype via)
 
     q.dtype = via;
     q.a.data = q.b.data = q.c.data = NULL;
-    if (new_matrix(&q.a, na, p->m, p->k, size) < 0 || new_matrix(&q.b, nb, p->k, p->n, size) < 0 ||
-        new_matrix(&q.c, nc, p->m, p->n, size) < 0)
+    if (mt_product_new_matrix(&q.a, na, p->m, p->k, size) < 0 || mt_product_new_matrix(&q.b, nb, p->k, p->n, size) < 0 ||
+        mt_product_new_matrix(&q.c, nc, p->m, p->n, size) < 0)
         goto fail;
     cast_matrix(&q.a, via, &p->a, p->dtype, na, p->m, p->k);
     cast_matrix(&q.b, via, &p->b, p->dtype, nb, p->k, p->n);
     q.d = q.c;
     if (!mt_scalar_equals_int(p->beta, 0))
         cast_matrix(&q.c, via, &p->d, p->dtype, nc, p->m, p->n);
-    if (run_plain(&q) < 0)
+    if (run_native(&q) < 0)
         goto fail;
     cast_matrix(&p->c, p->dtype, &q.c, via, nc, p->m, p->n);
     rc = 0;
 fail:
-    free_matrix(&q.a, na, p->m, p->k, size);
-    free_matrix(&q.b, nb, p->k, p->n, size);
-    free_matrix(&q.c, nc, p->m, p->n, size);
+    mt_product_free_matrix(&q.a, na, p->m, p->k, size);
+    mt_product_free_matrix(&q.b, nb, p->k, p->n, size);
+    mt_product_free_matrix(&q.c, nc, p->m, p->n, size);
     return rc;
 }
 
@@ -195,143 +193,50 @@ static void run_int(const mt_product *p)
     mt_parallel_for(rows, 2.0 + 0.05 * (double)p->n * (double)depth, p->m < 64 ? p->m : 16, run_int_range, &job);
 }
 
-/* --- complex numbers --- */
-
-/* Row k of B as rows 2k and 2k + 1 of reals, multiplied by alpha. */
-#define EXPAND(name, R, C)                                                                                       \
-    static void name(R *dst, const mt_product *p, const char *b)                                                 \
-    {                                                                                                            \
-        mt_c128 alpha = mt_scalar_to_complex(p->alpha);                                                          \
-        R ar = (R)alpha.re, ai = (R)alpha.im, sign = p->conjugate_b ? (R)-1 : (R)1;                              \
-                                                                                                                 \
-        for (int64_t k = 0; k < p->k; k++, dst += 4 * p->n)                                                      \
-            for (int64_t j = 0; j < p->n; j++) {                                                                 \
-                C x = ((const C *)b)[k * p->b.row + j * p->b.col];                                               \
-                R re = x.re, im = sign * x.im;                                                                   \
-                                                                                                                 \
-                if (ar != 1 || ai != 0) {                                                                        \
-                    R t = ar * re - ai * im;                                                                     \
-                                                                                                                 \
-                    im = ar * im + ai * re;                                                                      \
-                    re = t;                                                                                      \
-                }                                                                                                \
-                dst[2 * j] = re;                                                                                 \
-                dst[2 * j + 1] = im;                                                                             \
-                dst[2 * p->n + 2 * j] = -im;                                                                     \
-                dst[2 * p->n + 2 * j + 1] = re;                                                                  \
-            }                                                                                                    \
-    }
-EXPAND(expand_c64, float, mt_c64)
-EXPAND(expand_c128, double, mt_c128)
-#undef EXPAND
-
-static void scale_row_c64(mt_c64 *c, const mt_c64 *d, int64_t d_col, int64_t n, mt_c128 beta)
-{
-    float br = (float)beta.re, bi = (float)beta.im;
-
-    for (int64_t j = 0; j < n; j++) {
-        mt_c64 x = d[j * d_col];
-
-        c[j].re = br * x.re - bi * x.im;
-        c[j].im = br * x.im + bi * x.re;
-    }
-}
-
-static void scale_row_c128(mt_c128 *c, const mt_c128 *d, int64_t d_col, int64_t n, mt_c128 beta)
-{
-    for (int64_t j = 0; j < n; j++) {
-        mt_c128 x = d[j * d_col];
-
-        c[j].re = beta.re * x.re - beta.im * x.im;
-        c[j].im = beta.re * x.im + beta.im * x.re;
-    }
-}
-
-/* C = beta D; rows of C are contiguous. */
-static void scale_addend(const mt_product *p, int64_t batch)
-{
-    mt_c128 beta = mt_scalar_to_complex(p->beta);
-    int64_t size = (int64_t)mt_dtype_size(p->dtype);
-
-    if (beta.re == 1 && beta.im == 0 && p->c.data == p->d.data && p->c.row == p->d.row && p->d.col == 1)
-        return;
-    for (int64_t i = 0; i < p->m; i++) {
-        char *c = p->c.data + (batch * p->c.batch + i * p->c.row) * size;
-        const char *d = p->d.data + (batch * p->d.batch + i * p->d.row) * size;
-
-        if (p->dtype == MT_DTYPE_c64)
-            scale_row_c64((mt_c64 *)c, (const mt_c64 *)d, p->d.col, p->n, beta);
-        else
-            scale_row_c128((mt_c128 *)c, (const mt_c128 *)d, p->d.col, p->n, beta);
-    }
-}
-
-/* Rows of A and C are contiguous. */
-static int run_complex(const mt_product *p)
-{
-    int64_t size = (int64_t)mt_dtype_size(p->dtype);
-    bool single = p->dtype == MT_DTYPE_c64, adds = !mt_scalar_equals_int(p->beta, 0);
-    mt_operand wide;
-
-    if (new_matrix(&wide, 1, 2 * p->k, 2 * p->n, (size_t)size / 2) < 0)
-        return -1;
-    for (int64_t i = 0; i < p->n_batch; i++) {
-        char *c = p->c.data + (p->sum_batch ? 0 : i * p->c.batch * size);
-        bool accumulate = adds || (p->sum_batch && i > 0);
-        mt_gemm g = {p->m, 2 * p->n, 2 * p->k, p->a.data + i * p->a.batch * size, wide.data, c, c, 2 * p->a.row, 1,
-                     2 * p->n, 1, 2 * p->c.row, 1, 2 * p->c.row, 1, 1.0, accumulate ? 1.0 : 0.0};
-
-        if (i == 0 || p->b.batch) {
-            if (single)
-                expand_c64((float *)wide.data, p, p->b.data + i * p->b.batch * size);
-            else
-                expand_c128((double *)wide.data, p, p->b.data + i * p->b.batch * size);
-        }
-        if (adds && (i == 0 || !p->sum_batch))
-            scale_addend(p, i);
-        (single ? mt_gemm_f32 : mt_gemm_f64)(&g);
-    }
-    free_matrix(&wide, 1, 2 * p->k, 2 * p->n, (size_t)size / 2);
-    return 0;
-}
-
 /* --- choice --- */
 
-/* C^T = B^T A^T; not for a conjugated B. */
-static void turn(mt_product *p)
+static int run_native(const mt_product *p)
 {
-    mt_operand a = p->a;
-    int64_t m = p->m;
-
-    p->m = p->n;
-    p->n = m;
-    p->a = (mt_operand){p->b.data, p->b.batch, p->b.col, p->b.row};
-    p->b = (mt_operand){a.data, a.batch, a.col, a.row};
-    p->c = (mt_operand){p->c.data, p->c.batch, p->c.col, p->c.row};
-    p->d = (mt_operand){p->d.data, p->d.batch, p->d.col, p->d.row};
+    switch (p->dtype) {
+    case MT_DTYPE_f32:
+    case MT_DTYPE_f64:
+        run_real(p);
+        return 0;
+    case MT_DTYPE_i32:
+    case MT_DTYPE_i64:
+        run_int(p);
+        return 0;
+    case MT_DTYPE_c64:
+    case MT_DTYPE_c128:
+        return mt_product_complex(p);
+    default:
+        return run_converted(p, mt_dtype_is_float(p->dtype) ? MT_DTYPE_f32 : MT_DTYPE_i32);
+    }
 }
 
-/* With A in contiguous rows, copied if they are not. */
-static int run_complex_any(const mt_product *given)
+/* C has contiguous rows or columns for the kernels; any other goes through a copy. */
+static int run_through_copy(const mt_product *p)
 {
-    mt_product p = *given;
-    size_t size = mt_dtype_size(p.dtype);
-    int64_t copies = copies_of(&p.a, p.n_batch);
+    int64_t copies = p->sum_batch ? 1 : p->n_batch, size = (int64_t)mt_dtype_size(p->dtype);
+    int64_t to[3] = {p->c.batch * size, p->c.row * size, p->c.col * size};
+    int64_t from[3] = {p->m * p->n * size, p->n * size, size}, sizes[3] = {copies, p->m, p->n};
+    mt_product q = *p;
     int rc;
 
-    if (p.c.col != 1 && !p.conjugate_b) {
-        turn(&p);
-        copies = copies_of(&p.a, p.n_batch);
-    }
-    if (p.a.col == 1 || p.k == 1)
-        return run_complex(&p);
-    if (new_matrix(&p.a, copies, p.m, p.k, size) < 0)
+    if (mt_product_new_matrix(&q.c, copies, p->m, p->n, (size_t)size) < 0)
         return -1;
-    for (int64_t i = 0; i < copies; i++) {
-        const mt_operand *from = given->m == p.m && given->a.row == given->a.row ? &given->a : &given->b;
-        (void)from;
-    }
-    rc = run_complex(&p);
-    free_matrix(&p.a, copies, p.m, p.k, size);
+    rc = run_native(&q);
+    if (rc == 0)
+        mt_cpu_copy_strided(p->c.data, to, q.c.data, from, sizes, 3, (size_t)size);
+    mt_product_free_matrix(&q.c, copies, p->m, p->n, (size_t)size);
     return rc;
+}
+
+int mt_cpu_product(const mt_product *p)
+{
+    if (p->m <= 0 || p->n <= 0 || p->n_batch <= 0)
+        return 0;
+    if (p->c.col == 1 || p->n == 1 || p->c.row == 1 || p->m == 1)
+        return run_native(p);
+    return run_through_copy(p);
 }

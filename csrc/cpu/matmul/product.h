@@ -26,6 +26,14 @@ typedef struct mt_product {
 /* Fails only for want of memory. */
 int mt_cpu_product(const mt_product *p);
 
+/* --- what the files of products share --- */
+
+/* A contiguous scratch matrix, n_batch x rows x cols. */
+int mt_product_new_matrix(mt_operand *out, int64_t n_batch, int64_t rows, int64_t cols, size_t itemsize);
+void mt_product_free_matrix(mt_operand *m, int64_t n_batch, int64_t rows, int64_t cols, size_t itemsize);
+/* Rows or columns of C are contiguous. */
+int mt_product_complex(const mt_product *p);
+
 /* --- integers: 32 and 64 bits, one product --- */
 
 typedef struct mt_int_product {
