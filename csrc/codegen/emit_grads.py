@@ -55,7 +55,10 @@ class SavedSet:
 
 def computed_with(text):
     """Names of which a formula needs more than metadata."""
-    tree = ast.parse(text.strip())
+    try:
+        tree = ast.parse(text.strip())
+    except SyntaxError:
+        return set()    # reported when the formula is compiled
     skip = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in METADATA and isinstance(node.value, ast.Name):
