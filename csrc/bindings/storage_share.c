@@ -314,7 +314,7 @@ static PyObject *is_shared(PyObject *o, PyObject *unused)
     mt_py_map *map = mt_py_map_of(s);
 
     (void)unused;
-    return PyBool_FromLong(s->device.type == MT_DEVICE_CUDA || (map && map->kind != MT_MAP_PRIVATE));
+    return PyBool_FromLong(s->device.type == MT_DEVICE_CUDA || map != NULL);
 }
 
 PyMethodDef mt_py_storage_share_methods[] = {
