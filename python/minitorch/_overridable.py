@@ -229,7 +229,7 @@ def _parameters(schema, first):
 def _schemas():
     """{op name: its schemas in table order}"""
     table = {}
-    for schema in _C._op_schemas():
+    for schema in (row[2] for row in _C._op_records()):
         name = schema[: schema.index("(")].rpartition("::")[2].partition(".")[0]
         table.setdefault(name, []).append(schema)
     return table

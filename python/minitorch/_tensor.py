@@ -34,7 +34,11 @@ class Tensor(_C._TensorBase):
                 create_graph=create_graph,
                 inputs=inputs,
             )
-        torch.autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        if gradient is None and inputs is None:
+            keep = create_graph if retain_graph is None else retain_graph
+            _C._engine_run((self,), None, keep, create_graph, None, True, True, False)
+        else:
+            torch.autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def register_hook(self, hook):
         """register_hook(hook) -> RemovableHandle

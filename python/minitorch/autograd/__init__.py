@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""torch.autograd: gradients by walking recorded operations backwards.  The walk is in the C engine."""
+
+import minitorch as torch
+from minitorch import _C
+
+__all__ = [
+    "Variable",
+    "backward",
+    "grad",
+    "grad_mode",
+    "no_grad",
+    "enable_grad",
+    "inference_mode",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+    "enforce_grad_layout_policy",
+]
+
+_has_torch_function = _C._has_torch_function
+
+
+def _is_one(value):
+    """One tensor, an object that stands for one, or a gradient edge: not a sequence of them."""
+    if isinstance(value, torch.Tensor):
+        return True
+    if hasattr(type(value), "__torch_function__") or hasattr(value, "__torch_function__"):
+        return True
+    return isinstance(value, tuple) and type(value).__name__ == "GradientEdge"
+
+
+def _tensors_of(values):
+    return tuple(v for v in values if not (isinstance(v, tuple) and type(v).__name__ == "GradientEdge"))
+
+
+def _inputs_tuple(inputs, who):
+    if _is_one(inputs):
+        return (inputs,)
+    if type(inputs) is dict:
+        inputs = tuple(inputs.values())
+    elif hasattr(inputs, "keys") and hasattr(inputs, "__getitem__"):
+        raise TypeError(
+            "`inputs` argument to `%s()` must be a dict, not %s. Other Mapping types are not supported."
+            % (who, type(inputs).__name__)
+        )
+    else:
+        inputs = tuple(inputs)
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `%s()` cannot be empty." % who)
+    return inputs
+
+
+def _grads_tuple(grads, outputs):
+    if grads is None:
+        return None
+    if isinstance(grads, torch.Tensor):
+        grads = (grads,)
+    return tuple(grads)
+
+
+def backward(
+    tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None
+):
+    """backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None)
+
+    Adds the gradients of `tensors`, weighted by `grad_tensors`, to `.grad` of the leaves they depend on, or of
+    `inputs` only.  The graph is freed unless `retain_graph` (default: `create_graph`) is set.
+    """
+    if grad_variables is not None:
+        import warnings
+
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2
+        )
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    wanted = None if inputs is None else _inputs_tuple(inputs, "backward")
+    tensors = (tensors,) if _is_one(tensors) else tuple(tensors)
+    involved = _tensors_of(tensors + wanted if wanted else tensors)
+    if _has_torch_function(involved):
+        from minitorch.overrides import handle_torch_function
+
+        return handle_torch_function(
+            backward,
+            involved,
+            tensors,
+            grad_tensors=grad_tensors,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            inputs=wanted,
+        )
+    if retain_graph is None:
+        retain_graph = create_graph
+    _C._engine_run(
+        tensors, _grads_tuple(grad_tensors, tensors), retain_graph, create_graph, wanted, True, True, False
+    )
+
+
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
+    """grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True,
+    allow_unused=None, is_grads_batched=False, materialize_grads=False) -> tuple of Tensors
+
+    The gradients of `outputs`, weighted by `grad_outputs`, with respect to `inputs`; no `.grad` is touched.  A dict
+    of inputs gives a dict.
+
+    Example::
+
+        >>> x = torch.tensor(3., requires_grad=True)
+        >>> torch.autograd.grad(x * x, x)
+        (tensor(6.),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    outputs = (outputs,) if _is_one(outputs) else tuple(outputs)
+    wanted = _inputs_tuple(inputs, "grad")
+    involved = _tensors_of(outputs + wanted)
+    if _has_torch_function(involved):
+        from minitorch.overrides import handle_torch_function
+
+        result = handle_torch_function(
+            grad,
+            involved,
+            outputs,
+            wanted,
+            grad_outputs=grad_outputs,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            only_inputs=only_inputs,
+            allow_unused=allow_unused,
+            is_grads_batched=is_grads_batched,
+            materialize_grads=materialize_grads,
+        )
+        return dict(zip(inputs, result)) if type(inputs) is dict else result
+    if not only_inputs:
+        import warnings
+
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    if retain_graph is None:
+        retain_graph = create_graph
+    grads = _grads_tuple(grad_outputs, outputs)
+    run = _batched if is_grads_batched else _C._engine_run
+    result = run(
+        outputs, grads, retain_graph, create_graph, wanted, False, allow_unused, materialize_grads
+    )
+    return dict(zip(inputs, result)) if type(inputs) is dict else result
+
+
+def _batched(outputs, grads, retain_graph, create_graph, wanted, *flags):
+    """One run per index of the first dimension of the gradients, stacked."""
+    for i, (output, given) in enumerate(zip(outputs, grads or ())):
+        if isinstance(given, torch.Tensor) and given.shape[1:] != output.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                "output, but a mismatch was detected: grad_output[%d] has a shape of %s and output[%d] has a shape "
+                "of %s. If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
+                % (i, given.shape[2:], i, output.shape)
+            )
+    sizes = {g.shape[0] for g in grads or () if g is not None}
+    if len(sizes) != 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes %s for the mapped "
+            "dimension" % sorted(sizes)
+        )
+    count = sizes.pop()
+    rows = []
+    for i in range(count):
+        row = tuple(None if g is None else g[i] for g in grads)
+        rows.append(
+            _C._engine_run(outputs, row, retain_graph or i + 1 < count, create_graph, wanted, *flags)
+        )
+    return tuple(None if column[0] is None else torch.stack(column) for column in zip(*rows))
+
+
+_LAZY = {
+    "Variable": "variable",
+    "VariableMeta": "variable",
+    "no_grad": "grad_mode",
+    "enable_grad": "grad_mode",
+    "inference_mode": "grad_mode",
+    "set_grad_enabled": "grad_mode",
+    "set_multithreading_enabled": "grad_mode",
+    "enforce_grad_layout_policy": "grad_mode",
+    "_force_original_view_tracking": "grad_mode",
+    "_unsafe_preserve_version_counter": "grad_mode",
+}
+
+
+def __getattr__(name):
+    import importlib
+
+    if name in ("grad_mode", "variable"):
+        return importlib.import_module("minitorch.autograd." + name)
+    if name not in _LAZY:
+        raise AttributeError("module 'torch.autograd' has no attribute '%s'" % name)
+    value = getattr(importlib.import_module("minitorch.autograd." + _LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()) | set(_LAZY))
