@@ -197,17 +197,19 @@ MT_NOINLINE static int run_watched(mt_node *n, mt_hook_frame *frame)
 
 static int run_formula(mt_run *run, mt_node *n, mt_hook_frame *frame)
 {
-    int rc = -1;
+    int rc = 0;
 
     if (any_defined(frame->grads, n->n_inputs) || (n->flags & MT_NODE_CUSTOM)) {
-        if (MT_UNLIKELY(mt_anomaly.enabled))
-            MT_TRY(run_watched(n, frame));
-        else
-            MT_TRY(n->ops->run(n, frame->grads, frame->results));
+        n->busy++;
+        rc = MT_UNLIKELY(mt_anomaly.enabled) ? run_watched(n, frame) : n->ops->run(n, frame->grads, frame->results);
+        n->busy--;
     }
+    if (rc < 0)
+        return -1;
+    rc = -1;
     if (MT_UNLIKELY(n->hooks != NULL))
         MT_TRY(mt_hooks_run(n->hooks, MT_HOOK_POST, frame));
-    if (!(run->flags & MT_RUN_RETAIN_GRAPH) && n->ops->release)
+    if (!(run->flags & MT_RUN_RETAIN_GRAPH) && n->ops->release && !n->busy)
         n->ops->release(n);
     rc = 0;
 fail:

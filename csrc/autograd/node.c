@@ -51,6 +51,7 @@ int mt_node_new(mt_node **out, const mt_node_ops *ops, int n_edges, int n_saved,
     n->n_edges = n_edges;
     n->n_saved = n_saved;
     n->n_inputs = n_inputs;
+    n->busy = 0;
     n->sequence = next_sequence++;
     n->ops = ops;
     n->op = NULL;

@@ -71,6 +71,7 @@ struct mt_node {
     uint8_t size_class;
     int n_edges, n_inputs;       /* n_inputs: number of forward outputs */
     int n_saved;
+    uint32_t busy;               /* runs that execute the node right now, on all threads; keeps saved values */
     uint64_t sequence;           /* creation order; UINT64_MAX for AccumulateGrad */
     const mt_node_ops *ops;
     const mt_op *op;             /* NULL for AccumulateGrad, CopySlices, custom functions */

@@ -203,21 +203,18 @@ static void drop_tensors(mt_saved *s)
     if (s->packed) {
         s->packed = false;
         s->released = true;
-        s->value.kind = MT_ARG_NONE;
         mt_saved_hooks.destroy(s->pack);
         s->pack = NULL;
     } else if (s->value.kind == MT_ARG_TENSOR) {
         mt_tensor *t = s->value.v.tensor;
 
-        s->value.kind = MT_ARG_NONE;
-        s->value.v.tensor = NULL;
+        s->value.v.tensor = NULL; /* the kind stays: it was a tensor */
         s->released = true;
         mt_tensor_unref(t);
     } else if (s->value.kind == MT_ARG_TENSORS) {
         mt_tensor **list = (mt_tensor **)(uintptr_t)s->value.v.tensors.data;
         int n = s->value.v.tensors.n;
 
-        s->value.kind = MT_ARG_NONE;
         s->value.v.tensors = (mt_tensors){NULL, -1};
         s->released = true;
         for (int i = 0; i < n; i++)
@@ -353,11 +350,9 @@ static int unpack(mt_tensor **out, mt_node *n, int k, bool with_history)
     mt_tensor *t;
 
     *out = NULL;
-    if (MT_UNLIKELY(s->value.kind != MT_ARG_TENSOR))
-        return s->released ? raise_released() : 0;
-    if (MT_UNLIKELY(s->packed))
-        return unpack_handle(out, n, s);
-    t = s->value.v.tensor;
+    t = s->value.kind == MT_ARG_TENSOR ? s->value.v.tensor : NULL;
+    if (MT_UNLIKELY(!t)) /* absent, in the hands of a hook, or gone */
+        return s->packed ? unpack_handle(out, n, s) : s->released ? raise_released() : 0;
     if (MT_UNLIKELY(mt_tensor_version(t) != s->version))
         return raise_version(n, s, t, s->version);
     if (MT_UNLIKELY(with_history && s->is_output))
@@ -381,8 +376,10 @@ int mt_saved_tensors(mt_tensors *out, mt_node *n, int k)
     mt_saved *s = &n->saved[k];
 
     *out = (mt_tensors){NULL, -1};
+    if (s->released)
+        return raise_released();
     if (s->value.kind != MT_ARG_TENSORS)
-        return s->released ? raise_released() : 0;
+        return 0;
     for (int i = 0; i < s->value.v.tensors.n; i++) {
         mt_tensor *t = s->value.v.tensors.data[i];
 
