@@ -325,6 +325,18 @@ static int64_t survey_outputs(bool *any, const mt_call *call)
     return dims;
 }
 
+/* Some ops give an argument back when there is nothing to do; it keeps its own history. */
+static bool is_input(const mt_call *call, const mt_grad *grad, const mt_tensor *t)
+{
+    for (int i = 0; i < grad->n_inputs; i++) {
+        const mt_value *a = &call->arg[grad->input[i]];
+
+        if (a->kind == MT_ARG_TENSOR && a->v.tensor == t)
+            return true;
+    }
+    return false;
+}
+
 static int record(mt_call *call, int n_edges)
 {
     const mt_grad *grad = call->op->grad;
@@ -334,8 +346,8 @@ static int record(mt_call *call, int n_edges)
     mt_node *n = NULL;
     int rc = -1;
 
-    if (!any || (call->arg[0].kind == MT_ARG_TENSOR && call->out[0] == call->arg[0].v.tensor))
-        return 0; /* nothing to differentiate, or the op gave its argument back */
+    if (!any || (call->n_outs == 1 && is_input(call, grad, call->out[0])))
+        return 0;
     MT_TRY(mt_node_new(&n, &op_node_ops, n_edges, grad->n_saved, call->n_outs, dims + survey_saved(call, grad)));
     n->op = call->op;
     s.node = n;
@@ -346,7 +358,7 @@ static int record(mt_call *call, int n_edges)
     MT_TRY(save_inputs(&s));
     MT_TRY(save_results(&s));
     for (int i = 0; i < call->n_outs; i++)
-        if (n->input[i].takes_grad)
+        if (n->input[i].takes_grad && !is_input(call, grad, call->out[i]))
             MT_TRY(mt_autograd_set_edge(call->out[i], n, (uint32_t)i));
     rc = 0;
 fail:

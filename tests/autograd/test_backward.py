@@ -305,3 +305,11 @@ def test_two_threads_share_a_graph(torch):
     for t in threads:
         t.join()
     assert not errors and x.grad.tolist() == [40] * 4
+
+
+def test_leaf_that_stopped_requiring_grad(torch):
+    x = leaf(torch, 2)
+    y = x * 2
+    x.requires_grad_(False)
+    y.sum().backward()
+    assert x.grad is None
