@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The .data setter: a tensor takes over what another one is made of. */
-#include "core/tensor.h"
+/* The .data setter: a tensor takes over what another one is made of. History, version and wrapper stay its own. */
+#include "core/dispatch.h"
 
 int mt_tensor_set_data(mt_tensor *t, const mt_tensor *from)
 {
+    enum { TAKEN = MT_FLAG_CONJ | MT_FLAG_NEG };
     uint8_t old_dtype = t->dtype;
-    mt_storage *storage = mt_storage_ref(from->storage);
-    int rc = -1;
+    mt_storage *old = t->storage;
 
-    if (t == from) {
-        mt_storage_unref(storage);
+    if (t == from)
         return 0;
-    }
+    if (old->pins && old != from->storage)
+        return mt_error_set(MT_ERR_RUNTIME, "Trying to replace storage that is in use elsewhere");
     t->dtype = from->dtype;
-    MT_TRY(mt_tensor_set_geometry(t, from->ndim, from->size, from->stride, from->offset));
-    mt_storage_unref(t->storage);
-    t->storage = storage;
-    t->device = from->device;
-    storage = NULL;
-    rc = 0;
-fail:
-    if (rc < 0)
+    if (mt_tensor_set_geometry(t, from->ndim, from->size, from->stride, from->offset) < 0) {
         t->dtype = old_dtype;
-    mt_storage_unref(storage);
-    return rc;
+        return -1;
+    }
+    t->storage = mt_storage_ref(from->storage);
+    t->device = from->device;
+    t->keys = (uint16_t)((t->keys & MT_KEY_BIT(MT_KEY_AUTOGRAD)) | (from->keys & ~MT_KEY_BIT(MT_KEY_AUTOGRAD)));
+    t->flags = (uint16_t)((t->flags & ~TAKEN) | (from->flags & TAKEN));
+    mt_storage_unref(old);
+    return 0;
 }

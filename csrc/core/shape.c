@@ -110,7 +110,7 @@ void mt_shape_ordered_strides(int64_t *stride, int ndim, const int64_t *size, co
 void mt_shape_strides_like(int64_t *stride, const mt_tensor *like)
 {
     const int64_t *strides = like->stride;
-    uint8_t order[MT_MAX_DIM];
+    uint8_t order[UINT8_MAX + 1]; /* whatever ndim says */
 
     if (like->flags & MT_FLAG_DENSE) {
         memcpy(stride, like->stride, like->ndim * sizeof(stride[0]));

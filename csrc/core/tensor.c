@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "core/dispatch.h"
 #include "core/shape.h"
 
@@ -82,33 +83,53 @@ void mt_tensor_destroy(mt_tensor *t)
     free_header(t);
 }
 
-/* The flags of a row-major tensor; channels last needs a look at the sizes. */
+/* The flags of a row-major tensor. Channels last at the same time needs dim 1 to have stride 1 or size 1. */
 static inline void mark_contiguous(mt_tensor *t, int64_t numel)
 {
     t->numel = numel;
     t->flags |= MT_FLAG_CONTIGUOUS | MT_FLAG_DENSE;
-    if (MT_UNLIKELY(t->ndim == 4 || t->ndim == 5))
+    if (MT_UNLIKELY((t->ndim == 4 || t->ndim == 5) && (t->size[1] == 1 || t->stride[1] == 1)))
         mt_tensor_refresh(t);
 }
 
 /* --- new memory --- */
 
-static inline int new_contiguous(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, mt_device device,
-                                 int (*make_storage)(mt_storage **, size_t, mt_device))
+typedef int storage_maker(mt_storage **out, size_t nbytes, mt_device device);
+
+/* Sizes that need a look: zero, negative, or a product that overflows. */
+static MT_NOINLINE int odd_numel(int64_t *out, mt_tensor *t, const int64_t *size)
 {
-    size_t itemsize = mt_dtype_size(dtype);
-    int64_t numel = 1, step = 1;
+    if (mt_shape_numel(out, t->ndim, size, mt_tensor_itemsize(t)) < 0)
+        return -1;
+    memcpy(t->size, size, t->ndim * sizeof(size[0]));
+    mt_shape_contiguous_strides(t->stride, t->ndim, size);
+    return 0;
+}
+
+static inline int new_contiguous(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, mt_device device,
+                                 storage_maker *make_storage)
+{
+    int64_t numel = 1, nbytes;
+    bool is_odd = false;
     mt_tensor *t;
 
     *out = NULL;
-    if (mt_shape_numel(&numel, ndim, size, itemsize) < 0 || new_header(&t, dtype, ndim, device) < 0)
+    if (MT_UNLIKELY(new_header(&t, dtype, ndim, device) < 0))
         return -1;
     for (int i = ndim - 1; i >= 0; i--) {
         t->size[i] = size[i];
-        t->stride[i] = step;
-        step *= size[i] > 1 ? size[i] : 1;
+        t->stride[i] = numel;
+        is_odd |= size[i] <= 0;
+        is_odd |= mt_mul_overflow(numel, size[i], &numel);
     }
-    if (MT_UNLIKELY(make_storage(&t->storage, (size_t)numel * itemsize, device) < 0)) {
+    if (MT_UNLIKELY(is_odd || mt_mul_overflow(numel, (int64_t)mt_dtype_size(dtype), &nbytes))) {
+        if (odd_numel(&numel, t, size) < 0) {
+            free_header(t);
+            return -1;
+        }
+        nbytes = numel * (int64_t)mt_dtype_size(dtype);
+    }
+    if (MT_UNLIKELY(make_storage(&t->storage, (size_t)nbytes, device) < 0)) {
         free_header(t);
         return -1;
     }

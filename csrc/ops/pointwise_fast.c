@@ -75,6 +75,25 @@ static inline mt_loop_fn *find_loop(const mt_pointwise_spec *spec, mt_dtype d)
     return MT_LIKELY(table != NULL) ? table[spec->row][d] : NULL;
 }
 
+/* The default numbers of the loop. Nearly always that is the one number 1 (alpha), which is kept ready. */
+static inline const void *default_params(mt_loop_params *room, const mt_op *op, mt_dtype d)
+{
+    static mt_element ones[MT_DTYPE_COUNT];
+    static bool is_ready[MT_DTYPE_COUNT];
+    const mt_value *v = &op->args[op->pointwise->param[0]].dflt;
+
+    if (op->pointwise->n_params != 1 || v->kind != MT_ARG_SCALAR || v->v.scalar.category != MT_CAT_INT ||
+        v->v.scalar.v.i != 1) {
+        mt_pointwise_params(room, op, NULL, d);
+        return room;
+    }
+    if (MT_UNLIKELY(!is_ready[d])) {
+        mt_scalar_store(ones[d].bytes, mt_compute_dtype(d), mt_scalar_from_int(1));
+        is_ready[d] = true;
+    }
+    return ones[d].bytes;
+}
+
 /* One output and n_in inputs; makes or writes *out and calls the loop. Input k is a tensor, or a number in `number`. */
 static inline int finish(mt_tensor **out, const mt_op *op, mt_loop_fn *loop, mt_dtype d, mt_dtype result,
                          const mt_tensor *like, int n_in, mt_tensor *const *in, char *number)
@@ -82,7 +101,8 @@ static inline int finish(mt_tensor **out, const mt_op *op, mt_loop_fn *loop, mt_
     const mt_pointwise_spec *spec = op->pointwise;
     char *data[1 + MT_POINTWISE_MAX_IN];
     int64_t stride[1 + MT_POINTWISE_MAX_IN], size = (int64_t)mt_dtype_size(d);
-    mt_loop_params params;
+    const void *params = NULL;
+    mt_loop_params room;
     double total_ns = (double)like->numel * (double)spec->ns_per_element;
     bool writes = *out != NULL;
     mt_tensor *t = *out;
@@ -96,15 +116,15 @@ static inline int finish(mt_tensor **out, const mt_op *op, mt_loop_fn *loop, mt_
         stride[1 + k] = in[k] && in[k]->numel == like->numel ? size : 0;
     }
     if (spec->n_params)
-        mt_pointwise_params(&params, op, NULL, d);
+        params = default_params(&room, op, d);
     if (MT_LIKELY(total_ns < MT_POINTWISE_SMALL_NS)) {
-        loop(data, stride, like->numel, &params);
+        loop(data, stride, like->numel, params);
     } else {
         mt_storage_pin(t->storage);
         for (int k = 0; k < n_in; k++)
             if (in[k])
                 mt_storage_pin(in[k]->storage);
-        mt_pointwise_run_flat(loop, 1 + n_in, data, stride, like->numel, &params, (double)spec->ns_per_element);
+        mt_pointwise_run_flat(loop, 1 + n_in, data, stride, like->numel, params, (double)spec->ns_per_element);
         mt_storage_unpin(t->storage);
         for (int k = 0; k < n_in; k++)
             if (in[k])
