@@ -25,10 +25,8 @@ for _name in (
     globals()[_name] = getattr(_C, _name)
 del _name, _value
 
-inf = float("inf")
-nan = float("nan")
-pi = 3.141592653589793
-e = 2.718281828459045
+from math import e, inf, nan, pi  # noqa: E402
+
 newaxis = None
 
 # --- the Tensor class ---
