@@ -137,7 +137,7 @@ int mt_meta_arange(mt_call *call)
     bool integral = b.start.category <= MT_CAT_INT && b.end.category <= MT_CAT_INT && b.step.category <= MT_CAT_INT;
     double start, end, step;
     range_plan plan;
-    int64_t n;
+    int64_t n = 0;
 
     if (plan_options(&plan, call, integral ? MT_DTYPE_i64 : mt_default_dtype()) < 0)
         return -1;
@@ -159,7 +159,7 @@ int mt_meta_range(mt_call *call)
     bounds b = read_bounds(call);
     double start, end, step;
     range_plan plan;
-    int64_t n;
+    int64_t n = 0;
 
     if (mt_warn(MT_WARN_USER, "torch.range is deprecated and will be removed in a future release because its behavior is "
                               "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values "
@@ -322,7 +322,7 @@ static bool count_lower(int64_t *out, int64_t row, int64_t col, int64_t offset)
 static int prepare_triangle(mt_call *call, bool lower)
 {
     int64_t row = mt_arg_int(&call->arg[0]), col = mt_arg_int(&call->arg[1]), offset = mt_arg_int(&call->arg[2]);
-    int64_t n, below = 0;
+    int64_t n = 0, below = 0;
     range_plan plan;
     bool overflow;
 

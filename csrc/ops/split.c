@@ -300,7 +300,7 @@ static int split_dim(int64_t *out, const mt_tensor *self, int form)
 static int split_evenly(mt_tensor_list *out, mt_tensor *self, int64_t sections, int form)
 {
     static const char names[3] = {'h', 'v', 'd'};
-    int64_t dim;
+    int64_t dim = 0;
 
     *out = (mt_tensor_list){NULL, 0};
     if (split_dim(&dim, self, form) < 0)
@@ -315,7 +315,7 @@ static int split_evenly(mt_tensor_list *out, mt_tensor *self, int64_t sections, 
 
 static int split_at(mt_tensor_list *out, mt_tensor *self, mt_ints indices, int form)
 {
-    int64_t dim;
+    int64_t dim = 0;
 
     *out = (mt_tensor_list){NULL, 0};
     return split_dim(&dim, self, form) < 0 ? -1 : mt_impl_tensor_split_indices(out, self, indices, dim);
