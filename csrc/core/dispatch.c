@@ -228,7 +228,7 @@ int mt_dispatch(mt_call *call)
 
     if (!mt_thread.grad_mode && !writes && !(flags & MT_OPF_VIEW))
         keys &= ~MT_KEY_BIT(MT_KEY_AUTOGRAD);
-    if ((writes && !(flags & MT_OPF_COMPOSITE)) || (flags & MT_OPF_VIEW))
+    if (writes || (flags & MT_OPF_VIEW)) /* composites that write by themselves have the slot, others fall through */
         keys |= MT_KEY_BIT(MT_KEY_VIEW_INPLACE);
     else
         keys &= ~MT_KEY_BIT(MT_KEY_VIEW_INPLACE);
