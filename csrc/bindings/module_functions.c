@@ -188,6 +188,96 @@ static PyTypeObject EnableGrad_Type = {
     .tp_new = guard_new,
 };
 
+/* Inference mode: gradients are off and is_inference_mode_enabled() says so. */
+typedef struct inference_guard {
+    PyObject_HEAD
+    bool mode, old_inference, old_grad;
+} inference_guard;
+
+static PyObject *inference_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    int mode = 1;
+    inference_guard *g;
+
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "|p:_InferenceMode", &mode))
+        return NULL;
+    g = (inference_guard *)type->tp_alloc(type, 0);
+    if (g)
+        g->mode = mode;
+    return (PyObject *)g;
+}
+
+static PyObject *inference_enter(PyObject *o, PyObject *unused)
+{
+    inference_guard *g = (inference_guard *)o;
+
+    (void)unused;
+    g->old_inference = mt_thread.inference_mode;
+    g->old_grad = mt_thread.grad_mode;
+    mt_thread.inference_mode = g->mode;
+    mt_thread.grad_mode = !g->mode;
+    Py_RETURN_NONE;
+}
+
+static PyObject *inference_exit(PyObject *o, PyObject *const *args, Py_ssize_t nargs)
+{
+    inference_guard *g = (inference_guard *)o;
+
+    (void)args, (void)nargs;
+    mt_thread.inference_mode = g->old_inference;
+    mt_thread.grad_mode = g->old_grad;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef inference_methods[] = {
+    {"__enter__", inference_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))inference_exit, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject InferenceMode_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._InferenceMode",
+    .tp_basicsize = sizeof(inference_guard),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_methods = inference_methods,
+    .tp_new = inference_new,
+};
+
+/* _unsafe_set_version_counter(tensors, versions): puts version counters back to what they were. */
+static PyObject *set_version_counter(PyObject *module, PyObject *args)
+{
+    PyObject *tensors, *versions;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!:_unsafe_set_version_counter", &PyTuple_Type, &tensors, &PyTuple_Type, &versions))
+        return NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tensors) && i < PyTuple_GET_SIZE(versions); i++) {
+        PyObject *o = PyTuple_GET_ITEM(tensors, i);
+        unsigned long version = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(versions, i));
+        mt_tensor *t;
+
+        if (version == (unsigned long)-1 && PyErr_Occurred())
+            return NULL;
+        if (!mt_py_is_tensor(o)) {
+            PyErr_SetString(PyExc_TypeError, "_unsafe_set_version_counter(): expected a tuple of Tensors");
+            return NULL;
+        }
+        t = mt_py_impl(o);
+        if (t->version)
+            t->version->value = (uint32_t)version;
+        else
+            t->own_version = (uint32_t)version;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *default_device(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyUnicode_FromString("cpu");
+}
+
 /* --- threads and the machine --- */
 
 static PyObject *get_num_threads(PyObject *module, PyObject *unused)
@@ -285,6 +375,8 @@ static PyMethodDef functions[] = {
     {"set_num_threads", set_num_threads, METH_O, "set_num_threads(int)"},
     {"_get_cpu_capability", cpu_capability, METH_NOARGS, NULL},
     {"_cuda_isAvailable", cuda_available, METH_NOARGS, NULL},
+    {"_unsafe_set_version_counter", set_version_counter, METH_VARARGS, NULL},
+    {"_get_default_device", default_device, METH_NOARGS, NULL},
     {"_op_records", op_records, METH_NOARGS, NULL},
     {"_func_records", func_records, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -292,7 +384,9 @@ static PyMethodDef functions[] = {
 
 int mt_py_module_functions_init(PyObject *module)
 {
-    if (PyType_Ready(&NoGrad_Type) < 0 || PyType_Ready(&EnableGrad_Type) < 0)
+    if (PyType_Ready(&NoGrad_Type) < 0 || PyType_Ready(&EnableGrad_Type) < 0 || PyType_Ready(&InferenceMode_Type) < 0)
+        return -1;
+    if (PyModule_AddObjectRef(module, "_InferenceMode", (PyObject *)&InferenceMode_Type) < 0)
         return -1;
     if (PyModule_AddObjectRef(module, "_NoGrad", (PyObject *)&NoGrad_Type) < 0 ||
         PyModule_AddObjectRef(module, "_EnableGrad", (PyObject *)&EnableGrad_Type) < 0)

@@ -350,7 +350,46 @@ static PyObject *disabled_dispatch_call(PyObject *module, PyObject *args)
     return disabled_impl_call(module, args);
 }
 
+/* States as numbers: 0 enabled, 1 subclasses disabled, 2 all disabled. */
+static PyObject *get_state(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromLong(mt_thread.override_disabled ? 2 : mt_thread.override_subclass_disabled ? 1 : 0);
+}
+
+static PyObject *set_state(PyObject *module, PyObject *state)
+{
+    long value = PyLong_AsLong(state);
+
+    (void)module;
+    if (value == -1 && PyErr_Occurred())
+        return NULL;
+    if (value < 0 || value > 2) {
+        PyErr_SetString(PyExc_ValueError, "unknown state of the override protocol");
+        return NULL;
+    }
+    mt_thread.override_disabled = value == 2;
+    mt_thread.override_subclass_disabled = value == 1;
+    refresh_slow_flag();
+    Py_RETURN_NONE;
+}
+
+static int add_states(PyObject *module)
+{
+    PyObject *states = PyModule_New("_TorchFunctionState");
+    int rc = -1;
+
+    if (states && PyModule_AddIntConstant(states, "ENABLED", 0) == 0 &&
+        PyModule_AddIntConstant(states, "SUBCLASSES_DISABLED", 1) == 0 &&
+        PyModule_AddIntConstant(states, "ALL_DISABLED", 2) == 0)
+        rc = PyModule_AddObjectRef(module, "_TorchFunctionState", states);
+    Py_XDECREF(states);
+    return rc;
+}
+
 static PyMethodDef functions[] = {
+    {"_get_torch_function_state", get_state, METH_NOARGS, NULL},
+    {"_set_torch_function_state", set_state, METH_O, NULL},
     {"_is_torch_function_mode_enabled", mode_enabled, METH_NOARGS, NULL},
     {"_disabled_torch_dispatch_impl", disabled_dispatch_call, METH_VARARGS, NULL},
     {"_has_torch_function_unary", has_unary, METH_O, NULL},
@@ -449,7 +488,7 @@ int mt_py_torch_function_init(PyObject *module)
 {
     module_object = module;
     name_torch_function = PyUnicode_InternFromString("__torch_function__");
-    if (!name_torch_function || PyModule_AddFunctions(module, functions) < 0)
+    if (!name_torch_function || PyModule_AddFunctions(module, functions) < 0 || add_states(module) < 0)
         return -1;
     disabled_impl = PyObject_GetAttrString(module, "_disabled_torch_function_impl");
     if (!disabled_impl || PyType_Ready(&DisableSubclass_Type) < 0 || PyType_Ready(&DisableAll_Type) < 0)

@@ -136,7 +136,10 @@ def __getattr__(name):
     import importlib
 
     if name in _LAZY:
-        return importlib.import_module("minitorch." + name)
+        try:
+            return importlib.import_module("minitorch." + name)
+        except ModuleNotFoundError as exc:
+            raise AttributeError("module 'torch' has no attribute '%s'" % name) from exc
     if name in _LAZY_NAMES:
         value = getattr(importlib.import_module("minitorch." + _LAZY_NAMES[name]), name)
     elif name.endswith("Storage"):
