@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* _C.StorageBase: a block of bytes as a Python object. The class users see, minitorch.storage.UntypedStorage, is written in
-   Python on top of it and is looked up at first use. There is one object per storage: like the wrapper of a tensor, it
+   Python on top of it and registered here. There is one object per storage: like the wrapper of a tensor, it
    owns one C reference, and while C holds another one the storage owns one Python reference to it, so that identity and
    attributes stay. Elements and methods are in storage_items.c, files in storage_io.c, shared memory in
    storage_share.c. */
@@ -28,24 +28,31 @@ PyObject *mt_py_storage_wrap_as(mt_storage *s, PyTypeObject *type)
     return (PyObject *)self;
 }
 
-/* minitorch.storage.UntypedStorage, borrowed. */
+static PyTypeObject *registered; /* minitorch.storage.UntypedStorage */
+
+static PyObject *register_class(PyObject *module, PyObject *cls)
+{
+    (void)module;
+    if (!PyType_Check(cls) || !PyType_IsSubtype((PyTypeObject *)cls, &mt_Storage_Type)) {
+        PyErr_SetString(PyExc_TypeError, "_register_storage_class(): argument must be a subclass of StorageBase");
+        return NULL;
+    }
+    Py_XSETREF(registered, (PyTypeObject *)Py_NewRef(cls));
+    Py_RETURN_NONE;
+}
+
+/* Borrowed. The Python module registers its class when it is loaded, which happens here at the latest. */
 static PyTypeObject *storage_class(void)
 {
-    static PyTypeObject *cls;
     PyObject *module;
 
-    if (cls)
-        return cls;
+    if (registered)
+        return registered;
     module = PyImport_ImportModule("minitorch.storage");
-    if (!module)
-        return NULL;
-    cls = (PyTypeObject *)PyObject_GetAttrString(module, "UntypedStorage");
-    Py_DECREF(module);
-    if (cls && (!PyType_Check(cls) || !PyType_IsSubtype(cls, &mt_Storage_Type))) {
-        PyErr_SetString(PyExc_TypeError, "minitorch.storage.UntypedStorage must be a subclass of StorageBase");
-        Py_CLEAR(cls);
-    }
-    return cls;
+    Py_XDECREF(module);
+    if (module && !registered)
+        PyErr_SetString(PyExc_RuntimeError, "minitorch.storage has not registered its class");
+    return module ? registered : NULL;
 }
 
 PyObject *mt_py_storage_wrap(mt_storage *s)
@@ -327,6 +334,7 @@ static PyObject *use_count(PyObject *module, PyObject *cdata)
 
 static PyMethodDef functions[] = {
     {"_storage_Use_Count", use_count, METH_O, NULL},
+    {"_register_storage_class", register_class, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -288,6 +288,7 @@ static int store_items(const filler *f, char *dst, int dim, PyObject *o)
 
         if (i >= PySequence_Fast_GET_SIZE(items)) {
             PyErr_SetString(PyExc_RuntimeError, "a list changed its size while a tensor was made of it");
+            rc = -1;
             goto fail;
         }
         item = Py_NewRef(PySequence_Fast_GET_ITEM(items, i));
