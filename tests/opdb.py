@@ -56,7 +56,7 @@ def samples(entry):
     if entry.kind == "reduce" and any(a.name == "dim" and a.default is None for a in entry.schema.args):
         return REDUCE_DIM
     base = BY_KIND[entry.kind]
-    missing = [a for a in entry.schema.args[len(entry.operands):] if a.default is None and not a.kwarg_only]
+    missing = [a for a in entry.schema.args[len(entry.operands):] if a.default is None and not a.keyword_only]
     return [] if missing else base
 
 

@@ -39,6 +39,7 @@ static int parse(mt_device *out, const char *text)
 {
     const char *colon = strchr(text, ':');
     size_t n = colon ? (size_t)(colon - text) : strlen(text);
+    char name[64];
 
     for (int i = 0; i < MT_DEVICE_TYPE_COUNT; i++)
         if (strlen(type_names[i]) == n && strncmp(text, type_names[i], n) == 0) {
@@ -61,8 +62,8 @@ static int parse(mt_device *out, const char *text)
             }
             return 1;
         }
-    PyErr_Format(PyExc_RuntimeError,
-                 "Expected one of cpu, cuda, meta device type at start of device string: %.*s", (int)n, text);
+    PyOS_snprintf(name, sizeof(name), "%.*s", (int)n, text);
+    PyErr_Format(PyExc_RuntimeError, "Expected one of cpu, cuda, meta device type at start of device string: %s", name);
     return -1;
 }
 

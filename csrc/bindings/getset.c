@@ -188,18 +188,21 @@ static PyObject *get_H(PyObject *self, mt_tensor *t)
 static PyObject *get_real(PyObject *self, mt_tensor *t)
 {
     mt_tensor *out = NULL;
+    int rc;
 
     if (!mt_dtype_is_complex((mt_dtype)t->dtype))
         return Py_NewRef(self);
-    return wrap_op(mt_real(&out, t), out);
+    rc = mt_real(&out, t);
+    return wrap_op(rc, out);
 }
 
 static PyObject *get_imag(PyObject *self, mt_tensor *t)
 {
     mt_tensor *out = NULL;
+    int rc = mt_imag(&out, t);
 
     (void)self;
-    return wrap_op(mt_imag(&out, t), out);
+    return wrap_op(rc, out);
 }
 
 /* x.real = value, x.imag = value */

@@ -42,6 +42,9 @@ PyObject *mt_py_method_override(PyObject *self, const char *name, PyObject *cons
 int mt_py_convert(mt_tensor **out, mt_tensor *t, mt_dtype dtype, mt_device device, bool copy);
 /* A dense CPU copy of a CPU tensor in its memory order, recorded by nobody. C error. */
 int mt_py_plain_copy(mt_tensor **out, mt_tensor *t, mt_dtype dtype);
+/* Copies strided elements (strides in bytes) to contiguous memory of another dtype. */
+void mt_py_strided_store(char *dst, mt_dtype dtype, int ndim, const int64_t *size, const void *src, mt_dtype from,
+                         const int64_t *stride);
 /* The C error of this thread as an exception; -1. */
 int mt_py_fail(void);
 /* A storage as a 1-D tensor that shares it. dtype NONE: inferred. Python exception. */

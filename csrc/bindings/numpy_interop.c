@@ -12,8 +12,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/parallel.h"
-#include "core/iter.h"
 #include "core/shape.h"
 #include "ops.h"
 
@@ -274,39 +272,23 @@ bool mt_py_array_shape(int *ndim, const Py_ssize_t **size, PyObject *o)
     return true;
 }
 
-static void cast_loop(char *const *data, const int64_t *stride, int64_t n, const void *params)
-{
-    mt_cast_fn *cast = *(mt_cast_fn *const *)params;
-
-    cast(data[0], stride[0], data[1], stride[1], n);
-}
-
 int mt_py_array_store(char *dst, mt_dtype dtype, int ndim, const int64_t *size, PyObject *array, bool lossy)
 {
     PyArrayObject *a = (PyArrayObject *)array;
-    int64_t stride[MT_MAX_DIM], from_stride[MT_MAX_DIM], step = (int64_t)mt_dtype_size(dtype);
+    int64_t stride[MT_MAX_DIM];
     mt_dtype from;
-    mt_cast_fn *cast;
-    mt_iter it;
 
     if (!PyArray_CheckExact(array) || !is_readable(a) || PyArray_NDIM(a) != ndim)
         return 0;
     from = dtype_of_array(a);
     if (!lossy && mt_dtype_promote(from, dtype) != dtype)
         return 0;
-    for (int i = ndim - 1; i >= 0; i--) {
+    for (int i = 0; i < ndim; i++) {
         if (PyArray_DIM(a, i) != size[i])
             return 0;
-        stride[i] = step;
-        step *= size[i];
-        from_stride[i] = PyArray_STRIDE(a, i);
+        stride[i] = PyArray_STRIDE(a, i);
     }
-    cast = mt_cast_table[from][dtype];
-    mt_iter_init(&it, 2, 1, ndim, size);
-    mt_iter_set_operand(&it, 0, dst, dtype, stride);
-    mt_iter_set_operand(&it, 1, PyArray_DATA(a), from, from_stride);
-    mt_iter_finish(&it);
-    mt_iter_run(&it, cast_loop, &cast, NULL, 1.0);
+    mt_py_strided_store(dst, dtype, ndim, size, PyArray_DATA(a), from, stride);
     return 1;
 }
 

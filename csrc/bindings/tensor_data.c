@@ -71,6 +71,24 @@ fail:
     return rc;
 }
 
+void mt_py_strided_store(char *dst, mt_dtype dtype, int ndim, const int64_t *size, const void *src, mt_dtype from,
+                         const int64_t *stride)
+{
+    int64_t to_stride[MT_MAX_DIM], step = (int64_t)mt_dtype_size(dtype);
+    mt_cast_fn *cast = mt_cast_table[from][dtype];
+    mt_iter it;
+
+    for (int i = ndim - 1; i >= 0; i--) {
+        to_stride[i] = step;
+        step *= size[i];
+    }
+    mt_iter_init(&it, 2, 1, ndim, size);
+    mt_iter_set_operand(&it, 0, dst, dtype, to_stride);
+    mt_iter_set_operand(&it, 1, (void *)src, from, stride);
+    mt_iter_finish(&it);
+    mt_iter_run(&it, cast_loop, &cast, NULL, 1.0);
+}
+
 /* --- shape --- */
 
 static int too_deep(PyObject *o)
@@ -252,6 +270,23 @@ typedef struct filler {
 
 static int store_items(const filler *f, char *dst, int dim, PyObject *o);
 
+/* A tensor that fills the dimensions from `dim` on at once; false: its items are looked at one by one. */
+static bool store_tensor(const filler *f, char *dst, int dim, PyObject *o)
+{
+    mt_tensor *t = mt_py_impl(o);
+    int64_t stride[MT_MAX_DIM];
+
+    if (mt_py_needs_override(o) || mt_tensor_requires_grad(t) || t->device.type != MT_DEVICE_CPU ||
+        (t->flags & (MT_FLAG_CONJ | MT_FLAG_NEG)) || (t->storage->flags & MT_STORAGE_SHRUNK) ||
+        !mt_shape_equal(t->ndim, t->size, f->shape->ndim - dim, f->shape->size + dim) ||
+        (!f->inferred && mt_dtype_promote((mt_dtype)t->dtype, f->dtype) != f->dtype))
+        return false;
+    for (int i = 0; i < t->ndim; i++)
+        stride[i] = t->stride[i] * (int64_t)mt_tensor_itemsize(t);
+    mt_py_strided_store(dst, f->dtype, t->ndim, t->size, mt_tensor_const_data(t), (mt_dtype)t->dtype, stride);
+    return true;
+}
+
 /* An item that stands for all the dimensions from `dim` on. */
 static int store_item(const filler *f, char *dst, int dim, PyObject *o)
 {
@@ -266,6 +301,8 @@ static int store_item(const filler *f, char *dst, int dim, PyObject *o)
             return mt_py_fail();
         if (mt_py_array_store(dst, f->dtype, f->shape->ndim - dim, f->shape->size + dim, o, f->inferred))
             return 0;
+    } else if (mt_py_is_tensor(o) && store_tensor(f, dst, dim, o)) {
+        return 0;
     }
     return store_items(f, dst, dim, o);
 }

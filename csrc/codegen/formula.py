@@ -8,14 +8,14 @@ import ast
 import copy
 
 from cfunc import C_LOCAL, NUMBERS, Value, describe
-from ctypes_map import result_kind
-from formula_builtins import (BINARY, BUILTINS, COMPARE, METADATA, builtin, compare_numbers, constant, dtype_attribute,
-                              error_text, int_arithmetic, literal_default, metadata_of, number_arithmetic)
-from resolve import choose, coerce, deref
+from formula_builtins import (BINARY, COMPARE, METADATA, compare_numbers, constant, dtype_attribute, int_arithmetic,
+                              metadata_of, number_arithmetic)
+from formula_calls import Calls
+from resolve import deref, to_scalar
 from schema import CatalogError
 
 
-class Compiler:
+class Compiler(Calls):
     def __init__(self, catalog, scope, code):
         self.catalog, self.scope, self.code = catalog, scope, code
         self.variables = {}
@@ -66,7 +66,7 @@ class Compiler:
         if value.tag in ("never", "none") or value.c == "*" + dest:
             return
         if value.is_number:
-            self.code.attempt("mt_tensor_from_scalar(%s, %s)" % (dest, coerce_scalar(value)))
+            self.code.attempt("mt_tensor_from_scalar(%s, %s)" % (dest, to_scalar(value)))
         elif not value.is_tensor:
             raise CatalogError("a Tensor is expected, not %s" % describe(value))
         elif value.temp:
@@ -256,7 +256,7 @@ class Compiler:
         tag = tags.pop() if len(tags) == 1 else ("float" if tags <= {"int", "float"} else "Scalar")
         if len(tags) > 0 and tag == "Scalar" and not tags <= set(NUMBERS):
             raise CatalogError("the branches give %s" % " and ".join(describe(v) for v, _ in found))
-        convert = (lambda v: coerce_scalar(v)) if tag == "Scalar" else deref
+        convert = to_scalar if tag == "Scalar" else deref
         if not any(emitted for _, emitted in found) and len(kinds) == 2:
             texts = [convert(v) for v, _ in found]
             return Value(tag, "(%s ? %s : %s)" % (test, texts[0], texts[1]),
@@ -345,117 +345,3 @@ class Compiler:
             if i != k:
                 self.code.clear(item)
         return base.items[k]
-
-    # --- calls ---
-
-    def on_Call(self, node, dest):
-        args = [] if isinstance(node.func, ast.Attribute) and self.is_metadata_call(node.func) else None
-        if args is not None:
-            args = [self.value(a) for a in node.args]
-            found = self.metadata(node.func.value, node.func.attr, args)
-            if found is not None:
-                return found
-        if isinstance(node.func, ast.Name):
-            name, first, entries = node.func.id, [], None
-        elif isinstance(node.func, ast.Attribute):
-            name, first, entries = self.attribute_call(node.func)
-            if isinstance(name, Value):
-                return name
-        else:
-            raise CatalogError("only ops can be called")
-        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
-            raise CatalogError("'*' is not part of the formula language")
-        if name == "fail":
-            return self.fail_call(node)
-        args = first + [self.value(a) for a in node.args]
-        kwargs = {k.arg: self.value(k.value) for k in node.keywords}
-        if entries is None and not kwargs and name in BUILTINS and not any(a.is_tensor for a in args):
-            found = builtin(name, [self.present(a) if a.is_number else a for a in args])
-            if found is not None:
-                return found
-        return self.call_op(name, args, kwargs, dest, entries)
-
-    def is_metadata_call(self, func):
-        return METADATA.get(func.attr) is False
-
-    def attribute_call(self, func):
-        """x.op(...) or op.overload(...)."""
-        if isinstance(func.value, ast.Name) and func.value.id not in self.variables and \
-                self.scope.lookup(func.value.id) is None:
-            entries = [e for e in self.catalog.overloads(func.value.id) if e.schema.overload == func.attr]
-            if entries:
-                return func.value.id, [], entries
-        base = self.value(func.value)
-        if base.tag == "Scalar" and func.attr == "conj":
-            return Value("Scalar", "mt_scalar_conj(%s)" % deref(self.present(base))), None, None
-        return func.attr, [base], None
-
-    def fail_call(self, node):
-        kind, args = "RuntimeError", list(node.args)
-        if args and isinstance(args[0], ast.Name) and args[0].id.endswith("Error"):
-            kind = args.pop(0).id
-        kinds = {"RuntimeError": "RUNTIME", "ValueError": "VALUE", "IndexError": "INDEX", "TypeError": "TYPE",
-                 "NotImplementedError": "NOT_IMPLEMENTED"}
-        if kind not in kinds or not args or not isinstance(args[0], ast.Constant) or not isinstance(args[0].value, str):
-            raise CatalogError("fail(KindError, \"message\", values...)")
-        message, values = error_text(args[0].value, [self.value(a) for a in args[1:]])
-        self.code.emit("mt_error_set(MT_ERR_%s, %s);" % (kinds[kind], ", ".join([message] + values)))
-        self.code.emit("goto fail;")
-        return Value("never")
-
-    def call_op(self, name, args, kwargs, dest=None, entries=None):
-        inplace = False
-        if entries is None:
-            entries = self.catalog.overloads(name)
-            if not entries and name.endswith("_"):
-                entries = [e for e in self.catalog.overloads(name[:-1]) if e.inplace_ok]
-                inplace = True
-        if not entries:
-            raise CatalogError("there is no op '%s' in the catalog" % name)
-        entry, values = choose(entries, name, args, kwargs, self.narrowed)
-        return self.emit_call(entry, values, dest, inplace or entry.only_inplace)
-
-    def emit_call(self, entry, values, dest, inplace):
-        code, used, texts = self.code, [], []
-        for arg, value in zip(entry.schema.args, values):
-            if value is None:
-                value = literal_default(arg)
-            texts.append(coerce(code, value, arg.type))
-            used.append(value)
-        if inplace:
-            if not used[0].temp:
-                raise CatalogError("only a fresh result may be written in place")
-            code.attempt("mt_%s(%s)" % (entry.c + ("" if entry.only_inplace else "_inplace"), ", ".join(texts)))
-            result, used = used[0], used[1:]
-        else:
-            result, outs = self.result_of(entry, dest)
-            # conj() of a real tensor is the tensor itself, without a call through the dispatcher.
-            function = "mt_conj_of" if entry.name == "conj" else "mt_" + entry.c
-            code.attempt("%s(%s)" % (function, ", ".join(outs + texts)))
-        for value in used:
-            code.clear(value)
-        return result
-
-    def result_of(self, entry, dest):
-        code, kind = self.code, result_kind(entry.schema)
-        if kind == "list":
-            name = code.new_list()
-            return Value("Tensors", "(mt_tensors){%s.data, %s.n}" % (name, name), temp=name), ["&" + name]
-        if kind == "value":
-            tag = {"ScalarType": "dtype"}.get(entry.schema.returns[0][0].base, entry.schema.returns[0][0].base)
-            local = code.new_local(tag)
-            return Value(tag, local), ["&" + local]
-        if len(entry.schema.returns) == 1:
-            if dest:
-                return Value("Tensor", "*" + dest), [dest]
-            name = code.new_tensor()
-            return Value("Tensor", name, temp=name), ["&" + name]
-        names = [code.new_tensor() for _ in entry.schema.returns]
-        items = [Value("Tensor", n, temp=n) for n in names]
-        return Value("tuple", items=items, names=tuple(n or "" for _, n in entry.schema.returns)), \
-            ["&" + n for n in names]
-
-
-def coerce_scalar(value):
-    from resolve import to_scalar
-    return to_scalar(value)

@@ -142,19 +142,28 @@ static int use_temporary(mt_call *call, int k, mt_dtype dtype, mt_device device)
     return 0;
 }
 
+int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, mt_device device)
+{
+    const mt_tensor *out = call->out[k];
+
+    if (call->variant == MT_VARIANT_INPLACE && !mt_shape_equal(ndim, size, out->ndim, out->size))
+        return wrong_inplace_shape(out, ndim, size);
+    if (!mt_device_equal(out->device, device))
+        return wrong_device(device, out->device);
+    if (!mt_dtype_can_cast(dtype, (mt_dtype)out->dtype))
+        return cannot_cast(dtype, (mt_dtype)out->dtype);
+    return 0;
+}
+
 int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
                  mt_device device)
 {
     mt_tensor *out = call->out[k];
 
-    if (!mt_device_equal(out->device, device))
-        return wrong_device(device, out->device);
-    if (!mt_dtype_can_cast(dtype, (mt_dtype)out->dtype))
-        return cannot_cast(dtype, (mt_dtype)out->dtype);
+    if (mt_out_refuse(call, k, dtype, ndim, size, device) < 0)
+        return -1;
     if (mt_shape_equal(ndim, size, out->ndim, out->size))
         return 0;
-    if (call->variant == MT_VARIANT_INPLACE)
-        return wrong_inplace_shape(out, ndim, size);
     return resize_out(out, ndim, size, stride);
 }
 

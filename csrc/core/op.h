@@ -336,7 +336,8 @@ int mt_call_set_list(mt_call *call, int n);
    (`allow_alias` false), call->out[k] becomes a temporary and user_out[k] keeps the destination. */
 int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
                    mt_device device, bool allow_alias);
-/* The first part of it, for a given tensor (INPLACE, OUT): device, cast, shape, resize. */
+/* Parts of it, for a given tensor (INPLACE, OUT): the refusals (shape in place, device, cast); those and the resize. */
+int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, mt_device device);
 int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
                  mt_device device);
 /* Copies temporaries to their destinations. Called by the generated adapter after the kernel. */

@@ -103,7 +103,7 @@ void mt_shape_ordered_strides(int64_t *stride, int ndim, const int64_t *size, co
 
     for (int i = 0; i < ndim; i++) {
         stride[order[i]] = step;
-        step *= size[order[i]] > 1 ? size[order[i]] : 1;
+        step *= size[order[i]]; /* an empty dim gives what lies outside of it stride 0 */
     }
 }
 

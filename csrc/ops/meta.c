@@ -61,30 +61,54 @@ int mt_meta_same_dtype(const mt_tensor *a, const mt_tensor *b)
 
 /* --- memory order --- */
 
-/* All operands of one shape and one layout: the common case, settled without sorting. */
+/* Row-major strides to the letter, not only where they matter. */
+static bool is_canonical(const mt_tensor *t)
+{
+    int64_t step = 1;
+
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        if (t->stride[i] != step || t->size[i] == 0)
+            return false;
+        step *= t->size[i];
+    }
+    return true;
+}
+
+/* Results that need no sorting. Operands of one shape that share a layout hand it on, and row-major ones (beside single
+   elements) cannot ask for another order. *model is the operand whose strides count; NULL: row major. */
 static bool common_layout(const mt_tensor **model, const mt_tensor *const *operand, int n, int ndim,
                           const int64_t *size)
 {
     uint16_t flags = MT_FLAG_CONTIGUOUS | MT_FLAG_CHANNELS_LAST | MT_FLAG_DENSE;
     const mt_tensor *first = NULL;
+    bool is_same = true, is_plain = true;
 
+    *model = NULL;
     for (int i = 0; i < n; i++) {
         const mt_tensor *t = operand[i];
 
-        if (!t)
+        if (!t || t->ndim == 0) {
+            is_same = false;
             continue;
-        if (!mt_shape_equal(t->ndim, t->size, ndim, size))
-            return false;
+        }
+        is_plain &= is_canonical(t);
+        if (!mt_shape_equal(t->ndim, t->size, ndim, size)) {
+            is_same = is_plain = false;
+            break;
+        }
         flags &= t->flags;
         if (!first)
             first = t;
         else if (!mt_shape_equal(ndim, t->stride, ndim, first->stride))
             flags &= (uint16_t)~MT_FLAG_DENSE;
     }
-    *model = first;
-    if (!first || (flags & MT_FLAG_CONTIGUOUS))
-        *model = NULL;
-    return flags != 0 || !first;
+    if (is_plain)
+        return true;
+    if (!is_same || !flags)
+        return false;
+    if (!(flags & MT_FLAG_CONTIGUOUS))
+        *model = first;
+    return true;
 }
 
 /* An operand's strides along the dims of the result: 0 where it is broadcast. */

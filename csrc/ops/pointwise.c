@@ -165,6 +165,9 @@ int mt_pointwise_kernel(mt_call *call)
 
     if (mt_pointwise_plan_make(&p, call) < 0)
         return -1;
+    if (call->out[0] &&
+        mt_out_refuse(call, 0, p.result, p.shape.ndim, p.shape.size, p.device) < 0)
+        return -1;
     loop = find_loop(call->op, p.device, p.row);
     if (!loop)
         return no_loop(call->op, p.row);

@@ -39,7 +39,7 @@ static int check_search(const mt_tensor *sequence, const mt_tensor *values, bool
                "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary "
                "tensor dtype %s and input value tensor dtype %s",
                mt_dtype_table[sequence->dtype].legacy, mt_dtype_table[values->dtype].legacy);
-    MT_REQUIRE(!mt_dtype_is_complex((mt_dtype)sequence->dtype), MT_ERR_NOT_IMPLEMENTED,
+    MT_REQUIRE(!mt_dtype_is_complex((mt_dtype)sequence->dtype) && sequence->dtype != MT_DTYPE_b8, MT_ERR_NOT_IMPLEMENTED,
                "\"searchsorted_out_cpu\" not implemented for '%s'", mt_dtype_table[sequence->dtype].legacy);
     MT_REQUIRE(!sorter || (sorter->dtype == MT_DTYPE_i64 &&
                            mt_shape_equal(sorter->ndim, sorter->size, sequence->ndim, sequence->size)),

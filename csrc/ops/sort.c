@@ -11,8 +11,7 @@
 static int prepare_pair(mt_call *call, mt_tensor *self, const int64_t *size)
 {
     if (mt_dtype_is_complex((mt_dtype)self->dtype))
-        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", call->op->name,
-                            mt_dtype_table[self->dtype].legacy);
+        return mt_error_set(MT_ERR_RUNTIME, "%s does not support complex dtypes on CPU", call->op->name);
     if (mt_out_prepare(call, 0, (mt_dtype)self->dtype, self->ndim, size, NULL, self->device, false) < 0)
         return -1;
     return mt_out_prepare(call, 1, MT_DTYPE_i64, self->ndim, size, NULL, self->device, false);
@@ -45,6 +44,8 @@ int mt_meta_topk(mt_call *call)
 
     if (mt_dim_wrap(&dim, self->ndim) < 0)
         return -1;
+    if (self->dtype == MT_DTYPE_b8)
+        return mt_error_set(MT_ERR_RUNTIME, "topk does not support bool dtypes on CPU");
     if (k < 0 || k > (self->ndim ? self->size[dim] : 1))
         return mt_error_set(MT_ERR_RUNTIME, "selected index k out of range");
     for (int i = 0; i < self->ndim; i++)
@@ -170,6 +171,8 @@ static int unique_flat(mt_tensor **values, mt_tensor **inverse, mt_tensor **coun
 
     mt_thread.grad_mode = false;
     MT_TRY(mt_need_host_data(self, "unique"));
+    MT_REQUIRE(!mt_dtype_is_complex((mt_dtype)self->dtype), MT_ERR_NOT_IMPLEMENTED,
+               "\"unique\" not implemented for '%s'", mt_dtype_table[self->dtype].legacy);
     MT_TRY(mt_reshape(&flat, self, (mt_ints){&minus_one, 1}));
     if (sort)
         MT_TRY(mt_sort(&sorted, &order, flat, 0, false));
