@@ -10,8 +10,11 @@
 int (*mt_py_autograd_traverse)(mt_tensor *t, visitproc visit, void *arg);
 void (*mt_py_autograd_clear)(mt_tensor *t);
 
+/* requires_grad=True of constructors; its complaint differs from that of the property. */
 int mt_py_set_requires_grad(mt_tensor *t)
 {
+    if (!mt_dtype_is_differentiable((mt_dtype)t->dtype))
+        return mt_error_set(MT_ERR_RUNTIME, "Only Tensors of floating point and complex dtype can require gradients");
     return mt_autograd_set_requires_grad(t, true);
 }
 

@@ -62,6 +62,8 @@ int mt_py_tensor_types_init(PyObject *module);
 int mt_py_tensor_class_init(void); /* the static methods of _TensorBase */
 PyObject *mt_py_as_subclass(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *mt_py_untyped_storage(PyObject *self, PyObject *unused);
+PyObject *mt_py_is_pinned(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *mt_py_pin_memory(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *mt_py_set(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* --- NumPy (numpy_interop.c); everything works without NumPy, which is loaded at first need only --- */

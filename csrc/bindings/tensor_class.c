@@ -103,6 +103,34 @@ PyObject *mt_py_untyped_storage(PyObject *self, PyObject *unused)
     return mt_py_storage_wrap(mt_storage_ref(mt_py_impl(self)->storage));
 }
 
+/* --- page-locked memory: only a CUDA build has it --- */
+
+PyObject *mt_py_is_pinned(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    static mt_scan scan = {"is_pinned", 1, 1, 0, {"device"}, {NULL}};
+    PyObject *value[1];
+
+    if (mt_py_needs_override(self))
+        return mt_py_method_override(self, "is_pinned", args, nargs, kwnames);
+    return mt_py_scan(value, &scan, args, nargs, kwnames) < 0 ? NULL : Py_NewRef(Py_False);
+}
+
+PyObject *mt_py_pin_memory(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    static mt_scan scan = {"pin_memory", 1, 1, 0, {"device"}, {NULL}};
+    PyObject *value[1];
+
+    if (mt_py_needs_override(self))
+        return mt_py_method_override(self, "pin_memory", args, nargs, kwnames);
+    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0)
+        return NULL;
+    if (mt_py_impl(self)->device.type != MT_DEVICE_CPU)
+        PyErr_SetString(PyExc_RuntimeError, "cannot pin this tensor: only dense CPU tensors can be pinned");
+    else
+        PyErr_SetString(PyExc_RuntimeError, "Cannot access accelerator device when none is available.");
+    return NULL;
+}
+
 /* --- set_ --- */
 
 typedef struct geometry {

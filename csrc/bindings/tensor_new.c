@@ -319,6 +319,8 @@ PyMethodDef mt_py_creation_methods[] = {
     {"as_subclass", FAST(mt_py_as_subclass),
      "as_subclass(cls) -> Tensor\n\nThis tensor as an object of a subclass: same memory, same history."},
     {"untyped_storage", mt_py_untyped_storage, METH_NOARGS, "untyped_storage() -> UntypedStorage\n\nThe memory."},
+    {"is_pinned", FAST(mt_py_is_pinned), "is_pinned() -> bool: is the memory page-locked?"},
+    {"pin_memory", FAST(mt_py_pin_memory), "pin_memory() -> Tensor: a copy in page-locked memory."},
     {"set_", FAST(mt_py_set),
      "set_(source=None, storage_offset=0, size=None, stride=None) -> Tensor\n\n"
      "Takes over the memory of a storage or tensor, and its geometry or the one given."},
