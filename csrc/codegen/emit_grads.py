@@ -9,7 +9,7 @@ import re
 from cfunc import TAGS, Code, Value
 from ctypes_map import c_name, c_type, getter
 from formula import Compiler
-from formula_builtins import METADATA, metadata_of
+from formula_builtins import METADATA
 from results import into_list, into_tensors
 from schema import CatalogError
 
