@@ -262,3 +262,38 @@ def _deepcopy_tensor(tensor, memo):
             result.__dict__ = copy.deepcopy(tensor.__dict__, memo)
         memo[id(tensor)] = result
         return result
+
+
+class _KeyErrorMessage(str):
+    """Keeps line breaks in the text of a KeyError."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return self
+
+
+class ExceptionWrapper:
+    """The exception being handled, as text, to be raised again in another process or thread."""
+
+    def __init__(self, exc_info=None, where="in background"):
+        import sys
+        import traceback
+
+        exc_info = exc_info or sys.exc_info()
+        self.exc_type = exc_info[0]
+        self.exc_msg = "".join(traceback.format_exception(*exc_info))
+        self.where = where
+
+    def reraise(self):
+        """reraise(): an exception of the same class with the original traceback in its text."""
+        text = "Caught %s %s.\nOriginal %s" % (self.exc_type.__name__, self.where, self.exc_msg)
+        if self.exc_type is KeyError:
+            text = _KeyErrorMessage(text)
+        elif getattr(self.exc_type, "message", None):
+            raise self.exc_type(message=text)
+        try:
+            exception = self.exc_type(text)
+        except Exception:
+            raise RuntimeError(text) from None
+        raise exception
