@@ -3,6 +3,7 @@ python csrc/codegen --check        validate only
 python csrc/codegen --missing      C functions and formulas that the catalog names and nobody has written
 python csrc/codegen --explain OP   print the chain of an op
 """
+
 import argparse
 import os
 import sys
@@ -58,8 +59,9 @@ def print_missing(catalog, plan):
 
 
 def main(argv):
-    parser = argparse.ArgumentParser(prog="codegen", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="codegen", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("out", nargs="?", help="folder of the generated files")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--missing", action="store_true")

@@ -1,26 +1,49 @@
 """Values of the formula language as C text, and the body of one C function under construction."""
+
 from dataclasses import dataclass, field
 
 # Tag of a value by schema type (base, is_list).
-TAGS = {("Tensor", False): "Tensor", ("Tensor", True): "Tensors", ("Scalar", False): "Scalar", ("int", False): "int",
-        ("float", False): "float", ("bool", False): "bool", ("int", True): "ints", ("float", True): "floats",
-        ("bool", True): "bools", ("str", False): "str", ("ScalarType", False): "dtype", ("Layout", False): "layout",
-        ("Device", False): "device", ("MemoryFormat", False): "format", ("Generator", False): "generator",
-        ("Storage", False): "storage"}
+TAGS = {
+    ("Tensor", False): "Tensor",
+    ("Tensor", True): "Tensors",
+    ("Scalar", False): "Scalar",
+    ("int", False): "int",
+    ("float", False): "float",
+    ("bool", False): "bool",
+    ("int", True): "ints",
+    ("float", True): "floats",
+    ("bool", True): "bools",
+    ("str", False): "str",
+    ("ScalarType", False): "dtype",
+    ("Layout", False): "layout",
+    ("Device", False): "device",
+    ("MemoryFormat", False): "format",
+    ("Generator", False): "generator",
+    ("Storage", False): "storage",
+}
 NUMBERS = ("Scalar", "int", "float", "bool")
-C_LOCAL = {"Scalar": "mt_scalar ", "int": "int64_t ", "float": "double ", "bool": "bool ", "str": "const char *",
-           "dtype": "mt_dtype ", "device": "mt_device ", "layout": "int ", "format": "int "}
+C_LOCAL = {
+    "Scalar": "mt_scalar ",
+    "int": "int64_t ",
+    "float": "double ",
+    "bool": "bool ",
+    "str": "const char *",
+    "dtype": "mt_dtype ",
+    "device": "mt_device ",
+    "layout": "int ",
+    "format": "int ",
+}
 
 
 @dataclass
 class Value:
-    tag: str                # a tag above, or: none, list (literal), tuple (several results), never (fail())
-    c: str = ""             # the C expression; of an optional number the pointer
+    tag: str  # a tag above, or: none, list (literal), tuple (several results), never (fail())
+    c: str = ""  # the C expression; of an optional number the pointer
     optional: bool = False  # may be None; of Tensors: elements may be None
-    temp: str = None        # name of the owning local, cleared once the value is used
+    temp: str = None  # name of the owning local, cleared once the value is used
     items: list = field(default_factory=list)
-    names: tuple = ()       # result names of a tuple
-    source: str = None      # name in the formula, for messages and for narrowing
+    names: tuple = ()  # result names of a tuple
+    source: str = None  # name in the formula, for messages and for narrowing
 
     @property
     def is_tensor(self):
@@ -32,8 +55,14 @@ class Value:
 
 
 def describe(value):
-    text = {"Tensors": "Tensor[]", "ints": "int[]", "floats": "float[]", "bools": "bool[]", "none": "None",
-            "list": "list"}.get(value.tag, value.tag)
+    text = {
+        "Tensors": "Tensor[]",
+        "ints": "int[]",
+        "floats": "float[]",
+        "bools": "bool[]",
+        "none": "None",
+        "list": "list",
+    }.get(value.tag, value.tag)
     return text + ("?" if value.optional else "")
 
 
@@ -42,7 +71,7 @@ class Code:
 
     def __init__(self):
         self.lines = []
-        self.locals = []        # (declaration, cleanup line or None)
+        self.locals = []  # (declaration, cleanup line or None)
         self.indent = 1
         self.count = 0
 
@@ -50,8 +79,8 @@ class Code:
         return len(self.lines), len(self.locals), self.indent, self.count
 
     def rollback(self, mark):
-        del self.lines[mark[0]:]
-        del self.locals[mark[1]:]
+        del self.lines[mark[0] :]
+        del self.locals[mark[1] :]
         self.indent, self.count = mark[2], mark[3]
 
     def emit(self, line):
@@ -76,7 +105,12 @@ class Code:
 
     def new_local(self, tag):
         name = self._name("v")
-        init = {"Scalar": " = {0}", "device": " = MT_DEVICE_NONE", "str": " = NULL", "dtype": " = MT_DTYPE_NONE"}
+        init = {
+            "Scalar": " = {0}",
+            "device": " = MT_DEVICE_NONE",
+            "str": " = NULL",
+            "dtype": " = MT_DTYPE_NONE",
+        }
         self.locals.append(("%s%s%s;" % (C_LOCAL[tag], name, init.get(tag, " = 0")), None))
         return name
 
@@ -98,7 +132,7 @@ class Code:
             self.clear(item)
 
     def function(self, head, before=(), unused=()):
-        """The text of a function. `before`: lines in front of the body. unused: parameters that may be idle."""
+        """The text of a function. `before`: lines in front of it; `unused`: parameters that may be idle."""
         lines = list(before) + self.lines
         text = "\n".join(lines)
         fallible = "MT_TRY" in text or "goto fail" in text or "MT_REQUIRE" in text
@@ -120,5 +154,6 @@ class Code:
 
 def _mentions(text, name, local_list):
     import re
+
     pattern = re.compile(r"\b%s\b" % re.escape(name))
     return bool(pattern.search(text)) or any(pattern.search(d) for d, _ in local_list)

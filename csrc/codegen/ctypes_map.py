@@ -1,7 +1,8 @@
 """How schema types look in C: parameters, frame access, initialisers. The table in core/op.h, as code."""
+
 from schema import split_top
 
-#      (base, list): (argument kind, C type, C type when optional, suffix of mt_arg_x / mt_arg_set_x, of the setter)
+# (base, list): (argument kind, C type, C type when optional, suffix of the getter, of the setter)
 _TABLE = {
     ("Tensor", False): ("TENSOR", "mt_tensor *", "mt_tensor *", "tensor", "tensor"),
     ("Tensor", True): ("TENSORS", "mt_tensors ", "mt_tensors ", "tensors", "tensors"),
@@ -23,13 +24,20 @@ _TABLE = {
 _BY_POINTER = ("Scalar", "int", "float", "bool")
 
 # Names that C or the generated code itself uses.
-_RESERVED = frozenset("""auto break case char const continue default do double else enum extern float for goto if inline
-int long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
-bool true false call node out rc grads fail NULL main y0 y1 yn j0 j1 jn index signbit isnan isinf isfinite""".split())
+_RESERVED = frozenset(
+    """auto break case char const continue default do double else enum extern float for goto if inline int
+long register restrict return short signed sizeof static struct switch typedef union unsigned void
+volatile while bool true false call node out rc grads fail NULL main y0 y1 yn j0 j1 jn index signbit
+isnan isinf isfinite""".split()
+)
 
-RESULT_TYPES = {"Scalar": ("mt_scalar ", "SCALAR", "scalar"), "int": ("int64_t ", "INT", "i"),
-                "float": ("double ", "FLOAT", "d"), "bool": ("bool ", "BOOL", "b"),
-                "ScalarType": ("mt_dtype ", "DTYPE", "i")}
+RESULT_TYPES = {
+    "Scalar": ("mt_scalar ", "SCALAR", "scalar"),
+    "int": ("int64_t ", "INT", "i"),
+    "float": ("double ", "FLOAT", "d"),
+    "bool": ("bool ", "BOOL", "b"),
+    "ScalarType": ("mt_dtype ", "DTYPE", "i"),
+}
 
 
 def c_name(arg_name):
@@ -98,7 +106,7 @@ _FORMATS = {"contiguous_format": "MT_FORMAT_CONTIGUOUS", "preserve_format": "MT_
 def c_string(text):
     out = []
     for c in text:
-        if c in "\"\\":
+        if c in '"\\':
             out.append("\\" + c)
         elif c == "\n":
             out.append("\\n")
@@ -131,10 +139,20 @@ def _list_items(type_, text):
 
 def none_value(type_):
     base = _TABLE[type_.base, type_.is_list][0]
-    field = {"TENSORS": ".tensors = {NULL, -1}", "INTS": ".ints = {NULL, -1}", "BOOLS": ".ints = {NULL, -1}",
-             "FLOATS": ".floats = {NULL, -1}", "DTYPE": ".i = MT_DTYPE_NONE", "LAYOUT": ".i = -1",
-             "MEMORY_FORMAT": ".i = -1", "DEVICE": ".device = {-1, -1}", "INT": ".i = 0", "FLOAT": ".d = 0",
-             "BOOL": ".b = false", "SCALAR": ".scalar = {0, 0, {.i = 0}}"}.get(base, ".tensor = NULL")
+    field = {
+        "TENSORS": ".tensors = {NULL, -1}",
+        "INTS": ".ints = {NULL, -1}",
+        "BOOLS": ".ints = {NULL, -1}",
+        "FLOATS": ".floats = {NULL, -1}",
+        "DTYPE": ".i = MT_DTYPE_NONE",
+        "LAYOUT": ".i = -1",
+        "MEMORY_FORMAT": ".i = -1",
+        "DEVICE": ".device = {-1, -1}",
+        "INT": ".i = 0",
+        "FLOAT": ".d = 0",
+        "BOOL": ".b = false",
+        "SCALAR": ".scalar = {0, 0, {.i = 0}}",
+    }.get(base, ".tensor = NULL")
     return "{MT_ARG_NONE, {%s}}" % field
 
 
@@ -149,12 +167,20 @@ def default_value(type_, text):
             field = {"Tensor": "tensors", "float": "floats"}.get(type_.base, "ints")
             return "{%s, {.%s = {NULL, 0}}}" % (kind, field)
         if type_.base == "float":
-            return "{%s, {.floats = {(const double[]){%s}, %d}}}" % (kind, ", ".join(map(_double, items)), len(items))
+            return "{%s, {.floats = {(const double[]){%s}, %d}}}" % (
+                kind,
+                ", ".join(map(_double, items)),
+                len(items),
+            )
         values = ["1" if i == "True" else "0" if i == "False" else i for i in items]
         return "{%s, {.ints = {(const int64_t[]){%s}, %d}}}" % (kind, ", ".join(values), len(items))
-    field = {"Scalar": lambda: ".scalar = " + _scalar(text), "int": lambda: ".i = " + text,
-             "float": lambda: ".d = " + _double(text), "bool": lambda: ".b = " + text.lower(),
-             "str": lambda: ".str = " + c_string(text[1:-1]),
-             "ScalarType": lambda: ".i = MT_DTYPE_" + DTYPE_NAMES[text],
-             "MemoryFormat": lambda: ".i = " + _FORMATS[text]}[type_.base]()
+    field = {
+        "Scalar": lambda: ".scalar = " + _scalar(text),
+        "int": lambda: ".i = " + text,
+        "float": lambda: ".d = " + _double(text),
+        "bool": lambda: ".b = " + text.lower(),
+        "str": lambda: ".str = " + c_string(text[1:-1]),
+        "ScalarType": lambda: ".i = MT_DTYPE_" + DTYPE_NAMES[text],
+        "MemoryFormat": lambda: ".i = " + _FORMATS[text],
+    }[type_.base]()
     return "{%s, {%s}}" % (kind, field)

@@ -1,4 +1,8 @@
-"""adapters.c: the kernel slots of ops with a function of their own. An adapter unpacks the frame and calls it."""
+"""adapters.c: the kernel slots of ops with a function of their own.
+
+An adapter unpacks the frame and calls it.
+"""
+
 from ctypes_map import RESULT_TYPES, getter, out_names, result_kind
 
 HEAD = """#include "core/dispatch.h"
@@ -63,8 +67,12 @@ def checked_kind(entry):
     shared = "mt_reduce_kernel" if entry.kind == "reduce" else "mt_pointwise_kernel"
     out = []
     for suffix, kernel in (("", shared), ("_meta", "mt_adapt_meta")):
-        out.append(function("mt_adapt_%s%s" % (entry.c, suffix), [
-            "MT_TRY(mt_check_%s(call));" % entry.check, "rc = %s(call);" % kernel]))
+        out.append(
+            function(
+                "mt_adapt_%s%s" % (entry.c, suffix),
+                ["MT_TRY(mt_check_%s(call));" % entry.check, "rc = %s(call);" % kernel],
+            )
+        )
     return "\n".join(out)
 
 
@@ -87,15 +95,19 @@ def kernel_adapter(entry, checked):
         body.append("MT_TRY(mt_cpu_%s(%s));" % (entry.kernel, ", ".join(["&value"] + args)))
         body += _set_result(entry) + ["rc = 0;"]
     else:
-        outs = {"list": ["(mt_tensors){call->out, call->n_outs}"],
-                "tensors": ["call->out[%d]" % k for k in range(len(entry.schema.returns))]}[kind]
+        outs = {
+            "list": ["(mt_tensors){call->out, call->n_outs}"],
+            "tensors": ["call->out[%d]" % k for k in range(len(entry.schema.returns))],
+        }[kind]
         outs = [] if entry.only_inplace else outs
         body.append("MT_TRY(mt_cpu_%s(%s));" % (entry.kernel, ", ".join(outs + args)))
         body.append("rc = mt_out_finish(call);")
     text = function("mt_adapt_" + entry.c, body, True, locals_, cleanup)
     if checked and entry.meta:
-        text += "\n" + function("mt_adapt_%s_meta" % entry.c, [
-            "MT_TRY(mt_check_%s(call));" % entry.check, "rc = mt_adapt_meta(call);"])
+        text += "\n" + function(
+            "mt_adapt_%s_meta" % entry.c,
+            ["MT_TRY(mt_check_%s(call));" % entry.check, "rc = mt_adapt_meta(call);"],
+        )
     return text
 
 
@@ -106,32 +118,50 @@ def _value_local(entry):
 
 def _set_result(entry):
     _, kind, field = RESULT_TYPES[entry.schema.returns[0][0].base]
-    return ["call->result.kind = MT_ARG_%s;" % kind, "call->result.v.%s = value;" % field,
-            "call->has_result = true;"]
+    return [
+        "call->result.kind = MT_ARG_%s;" % kind,
+        "call->result.v.%s = value;" % field,
+        "call->has_result = true;",
+    ]
 
 
 def composite_adapter(entry):
     """expr, impl and view."""
-    target = "mt_expr_" + entry.c if entry.expr else ("mt_impl_" + entry.impl if entry.impl else
-                                                      "mt_view_" + entry.view)
+    target = (
+        "mt_expr_" + entry.c
+        if entry.expr
+        else ("mt_impl_" + entry.impl if entry.impl else "mt_view_" + entry.view)
+    )
     kind, name = result_kind(entry.schema), "mt_adapt_" + entry.c
     args, outs = _args(entry), out_names(entry.schema)
     if entry.only_inplace:
         args[0] = "call->out[0]"
         return function(name, ["return %s(%s);" % (target, ", ".join(args))], False)
     if kind == "value":
-        return function(name, ["MT_TRY(%s(%s));" % (target, ", ".join(["&value"] + args))] + _set_result(entry) +
-                        ["rc = 0;"], True, ["%svalue = %s;" % _value_local(entry)])
+        return function(
+            name,
+            ["MT_TRY(%s(%s));" % (target, ", ".join(["&value"] + args))] + _set_result(entry) + ["rc = 0;"],
+            True,
+            ["%svalue = %s;" % _value_local(entry)],
+        )
     if kind == "list":
-        return function(name, ["MT_TRY(%s(%s));" % (target, ", ".join(["&list"] + args)), "rc = take_list(call, &list);"],
-                        True, ["mt_tensor_list list = {NULL, 0};"], ["mt_tensor_list_clear(&list);"])
+        return function(
+            name,
+            ["MT_TRY(%s(%s));" % (target, ", ".join(["&list"] + args)), "rc = take_list(call, &list);"],
+            True,
+            ["mt_tensor_list list = {NULL, 0};"],
+            ["mt_tensor_list_clear(&list);"],
+        )
     direct = "%s(%s)" % (target, ", ".join(["&call->out[%d]" % k for k in range(len(outs))] + args))
     if not (entry.inplace_ok or entry.out_ok):
         return function(name, ["return %s;" % direct], False)
     locals_ = ["mt_tensor *%s = NULL;" % o for o in outs]
     cleanup = ["mt_tensor_clear(&%s);" % o for o in outs]
-    body = ["if (call->variant == MT_VARIANT_FUNCTION)", "    return %s;" % direct,
-            "MT_TRY(%s(%s));" % (target, ", ".join(["&" + o for o in outs] + args))]
+    body = [
+        "if (call->variant == MT_VARIANT_FUNCTION)",
+        "    return %s;" % direct,
+        "MT_TRY(%s(%s));" % (target, ", ".join(["&" + o for o in outs] + args)),
+    ]
     if entry.view and entry.inplace_ok and not entry.out_ok:
         body.append("MT_TRY(mt_out_assign_view(call, out));")
     else:

@@ -1,4 +1,5 @@
 """ops_api.c: the typed C API. Each function fills a frame, dispatches and moves the outputs."""
+
 from ctypes_map import RESULT_TYPES, c_name, out_names, result_kind, setter
 from emit_ops import api_prototypes
 
@@ -61,21 +62,31 @@ def body_of(entry, variant):
     lines = ["    mt_call call;"]
     if kind == "value":
         lines.append("    int rc;")
-    lines += ["", "    mt_call_init(&call, &mt_op_table[%s], MT_VARIANT_%s);" % (entry.op_id, variant.upper())]
+    lines += [
+        "",
+        "    mt_call_init(&call, &mt_op_table[%s], MT_VARIANT_%s);" % (entry.op_id, variant.upper()),
+    ]
     lines += ["    %s;" % setter(a.type, "&call.arg[%d]" % i, c_name(a.name)) for i, a in enumerate(s.args)]
     if variant == "inplace":
         lines.append("    return run_into(&call, &%s);" % c_name(s.args[0].name))
     elif variant == "out":
         names = out_names(s)
-        lines.append("    return run_into(&call, %s);" % (
-            "&out" if len(names) == 1 else "(mt_tensor *const[]){%s}" % ", ".join(names)))
+        lines.append(
+            "    return run_into(&call, %s);"
+            % ("&out" if len(names) == 1 else "(mt_tensor *const[]){%s}" % ", ".join(names))
+        )
     elif kind == "list":
         lines.append("    return run_list(&call, out);")
     elif kind == "value":
         c_type, _, field = RESULT_TYPES[s.returns[0][0].base]
         cast = "(mt_dtype)" if c_type.startswith("mt_dtype") else ""
-        lines += ["    rc = mt_dispatch(&call);", "    if (rc == 0)", "        *out = %scall.result.v.%s;" % (cast, field),
-                  "    mt_call_clear(&call);", "    return rc;"]
+        lines += [
+            "    rc = mt_dispatch(&call);",
+            "    if (rc == 0)",
+            "        *out = %scall.result.v.%s;" % (cast, field),
+            "    mt_call_clear(&call);",
+            "    return rc;",
+        ]
     elif len(s.returns) == 1:
         lines.append("    return run(&call, out);")
     else:

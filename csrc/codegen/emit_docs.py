@@ -1,4 +1,5 @@
 """ops_reference.md: one line per op for readers; catalog.json: the same for tests and tools."""
+
 import json
 
 from emit_grads import node_name
@@ -25,19 +26,42 @@ def emit_reference(writer, catalog, plan):
         for entry in catalog.family(family):
             names = "" if not entry.alias else " (also %s)" % ", ".join("`%s`" % a for a in entry.alias)
             state = "" if plan.works(entry) else " **Not implemented yet.**"
-            out.append("- `%s`%s\n  %s%s %s; gradient: %s; %s.\n" % (
-                entry.schema, names, entry.doc, state, body_text(entry), gradient_text(catalog, entry), entry.where))
+            out.append(
+                "- `%s`%s\n  %s%s %s; gradient: %s; %s.\n"
+                % (
+                    entry.schema,
+                    names,
+                    entry.doc,
+                    state,
+                    body_text(entry),
+                    gradient_text(catalog, entry),
+                    entry.where,
+                )
+            )
     writer.add_plain("ops_reference.md", "".join(out))
 
 
 def as_json(catalog, plan, entry):
     return {
-        "op": str(entry.schema), "name": entry.name, "overload": entry.schema.overload, "where": entry.where,
-        "family": entry.family, "variants": sorted(entry.variants), "kind": entry.kind, "dtypes": list(entry.dtypes),
-        "promote": entry.promote, "body": body_text(entry), "works": plan.works(entry), "grad": entry.grad,
+        "op": str(entry.schema),
+        "name": entry.name,
+        "overload": entry.schema.overload,
+        "where": entry.where,
+        "family": entry.family,
+        "variants": sorted(entry.variants),
+        "kind": entry.kind,
+        "dtypes": list(entry.dtypes),
+        "promote": entry.promote,
+        "body": body_text(entry),
+        "works": plan.works(entry),
+        "grad": entry.grad,
         "node": node_name(catalog, entry) if entry.grad == "formulas" else None,
-        "inputs": [entry.schema.args[i].name for i in entry.input_indices()], "alias": list(entry.alias),
-        "numbers": list(entry.numbers), "samples": list(entry.samples), "doc": entry.doc, "jvp": entry.jvp,
+        "inputs": [entry.schema.args[i].name for i in entry.input_indices()],
+        "alias": list(entry.alias),
+        "numbers": list(entry.numbers),
+        "samples": list(entry.samples),
+        "doc": entry.doc,
+        "jvp": entry.jvp,
         "deprecated": [str(d) for d in entry.deprecated],
     }
 

@@ -1,4 +1,5 @@
 """composites.c: the expressions of `expr` entries as C functions mt_expr_<op>."""
+
 from cfunc import TAGS, Code, Value
 from ctypes_map import c_name, out_names, out_params, param, result_kind
 from formula import Compiler
@@ -17,9 +18,15 @@ class ExprScope:
     """Names of an expression: the arguments of its op."""
 
     def __init__(self, entry):
-        self.args = {a.name: Value(TAGS[a.type.base, a.type.is_list], c_name(a.name),
-                                   optional=a.type.optional or a.type.element_optional, source=a.name)
-                     for a in entry.schema.args}
+        self.args = {
+            a.name: Value(
+                TAGS[a.type.base, a.type.is_list],
+                c_name(a.name),
+                optional=a.type.optional or a.type.element_optional,
+                source=a.name,
+            )
+            for a in entry.schema.args
+        }
 
     def lookup(self, name):
         found = self.args.get(name)
@@ -36,8 +43,10 @@ class ExprScope:
 
 
 def head_of(entry):
-    return "int mt_expr_%s(%s)" % (entry.c, ", ".join(
-        out_params(entry.schema) + [param(a) for a in entry.schema.args]))
+    return "int mt_expr_%s(%s)" % (
+        entry.c,
+        ", ".join(out_params(entry.schema) + [param(a) for a in entry.schema.args]),
+    )
 
 
 def compile_expr(catalog, entry):
@@ -53,6 +62,7 @@ def compile_expr(catalog, entry):
             into_value(compiler, node, "out", entry.schema.returns[0][0])
         else:
             into_tensors(compiler, node, outs)
+
     try:
         compiler.run(entry.expr, finish)
     except CatalogError as e:

@@ -1,8 +1,9 @@
 """grads_<family>.c: the gradient lines of the catalog as C functions, and the mt_grad records.
 
-What a node saves is inferred from the formulas: a tensor where a formula computes with it, only its shape or dtype
-where nothing else is asked for.
+What a node saves is inferred from the formulas: a tensor where a formula computes with it, only its shape or
+dtype where nothing else is asked for.
 """
+
 import ast
 import re
 
@@ -31,21 +32,37 @@ static int grad_of(mt_tensor **out, mt_node *node, mt_tensor *const *grads, int 
 
 """
 # attribute: (saved kind, suffix of the saved name, tag)
-SAVED = {"shape": ("SIZES", "_sym_sizes", "ints"), "strides": ("STRIDES", "_sym_strides", "ints"),
-         "dtype": ("DTYPE", "_scalar_type", "dtype"), "device": ("DEVICE", "_device", "device"),
-         "storage_offset": ("OFFSET", "_storage_offset", "int"), "shapes": ("LIST_SIZES", "_sizes", "ints")}
-ALIKE = {"size": "shape", "ndim": "shape", "dim": "shape", "numel": "shape", "stride": "strides",
-         "is_complex": "dtype", "is_floating_point": "dtype"}
-IN_TERMS_OF = {"ndim": ("int", "(int64_t)%s.n"), "dim": ("int", "(int64_t)%s.n"),
-               "numel": ("int", "mt_ints_product(%s)"), "is_complex": ("bool", "mt_dtype_is_complex(%s)"),
-               "is_floating_point": ("bool", "mt_dtype_is_float(%s)")}
+SAVED = {
+    "shape": ("SIZES", "_sym_sizes", "ints"),
+    "strides": ("STRIDES", "_sym_strides", "ints"),
+    "dtype": ("DTYPE", "_scalar_type", "dtype"),
+    "device": ("DEVICE", "_device", "device"),
+    "storage_offset": ("OFFSET", "_storage_offset", "int"),
+    "shapes": ("LIST_SIZES", "_sizes", "ints"),
+}
+ALIKE = {
+    "size": "shape",
+    "ndim": "shape",
+    "dim": "shape",
+    "numel": "shape",
+    "stride": "strides",
+    "is_complex": "dtype",
+    "is_floating_point": "dtype",
+}
+IN_TERMS_OF = {
+    "ndim": ("int", "(int64_t)%s.n"),
+    "dim": ("int", "(int64_t)%s.n"),
+    "numel": ("int", "mt_ints_product(%s)"),
+    "is_complex": ("bool", "mt_dtype_is_complex(%s)"),
+    "is_floating_point": ("bool", "mt_dtype_is_float(%s)"),
+}
 
 
 class SavedSet:
     """What the node of one op keeps."""
 
     def __init__(self):
-        self.items = {}     # (kind, index) -> [name, needed_by mask]
+        self.items = {}  # (kind, index) -> [name, needed_by mask]
 
     def add(self, kind, index, name, mask):
         item = self.items.setdefault((kind, index), [name, 0])
@@ -58,7 +75,7 @@ def computed_with(text):
     try:
         tree = ast.parse(text.strip())
     except SyntaxError:
-        return set()    # reported when the formula is compiled
+        return set()  # reported when the formula is compiled
     skip = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in METADATA and isinstance(node.value, ast.Name):
@@ -78,7 +95,7 @@ class GradScope:
         self.gradient, self.inputs = gradient, inputs
         self.loaded = computed_with(gradient.text)
         self.before, self.known = [], {}
-        self.locals = []        # (declaration, cleanup): they outlive trial compilations
+        self.locals = []  # (declaration, cleanup): they outlive trial compilations
         self.grads_used = set()
         n = len(entry.schema.returns)
         self.outs = [name or ("%d" % i) for i, (_, name) in enumerate(entry.schema.returns)]
@@ -115,8 +132,11 @@ class GradScope:
             return self._gradient(self.gradients[name])
         if name in self.results:
             i = self.results[name]
-            saved_name = name if not name.startswith("result") or len(schema.returns) == 1 else \
-                (schema.returns[i][1] or name)
+            saved_name = (
+                name
+                if not name.startswith("result") or len(schema.returns) == 1
+                else (schema.returns[i][1] or name)
+            )
             return self._saved_tensor("RESULT", i, saved_name, "result%d_" % i, True)
         if name == "grads" and not self.gradients:
             return Value("Tensors", "(mt_tensors){grads, node->n_inputs}", optional=True)
@@ -135,7 +155,9 @@ class GradScope:
             self.declare("mt_tensors %s;" % local)
             self.before.append("    MT_TRY(mt_saved_tensors(&%s, node, %d));" % (local, at))
         else:
-            self.declare("%s%s = %s;" % (c_type(arg.type), local, getter(arg.type, "&node->saved[%d].value" % at)))
+            self.declare(
+                "%s%s = %s;" % (c_type(arg.type), local, getter(arg.type, "&node->saved[%d].value" % at))
+            )
         return Value(tag, local, arg.type.optional or arg.type.element_optional)
 
     def _saved_tensor(self, kind, k, name, local, always):
@@ -171,7 +193,12 @@ class GradScope:
             return self._result_metadata(self.results[name], attr)
         if k < 0 or not schema.args[k].type.base == "Tensor":
             return None
-        if attr == "shapes" and not schema.args[k].type.is_list or attr != "shapes" and schema.args[k].type.is_list:
+        if (
+            attr == "shapes"
+            and not schema.args[k].type.is_list
+            or attr != "shapes"
+            and schema.args[k].type.is_list
+        ):
             return None
         if name in self.loaded and attr != "shapes":
             return None
@@ -183,8 +210,12 @@ class GradScope:
         key = (name, base)
         if key not in self.known:
             at = self.saved.add(kind, k, name + suffix, self.mask)
-            c_type, get = {"ints": ("mt_ints ", "mt_arg_ints"), "dtype": ("mt_dtype ", "mt_arg_dtype"),
-                           "device": ("mt_device ", "mt_arg_device"), "int": ("int64_t ", "mt_arg_int")}[tag]
+            c_type, get = {
+                "ints": ("mt_ints ", "mt_arg_ints"),
+                "dtype": ("mt_dtype ", "mt_arg_dtype"),
+                "device": ("mt_device ", "mt_arg_device"),
+                "int": ("int64_t ", "mt_arg_int"),
+            }[tag]
             self.declare("%s%s = %s(&node->saved[%d].value);" % (c_type, local, get, at))
             self.known[key] = Value(tag, local)
         if attr in IN_TERMS_OF:
@@ -197,8 +228,11 @@ class GradScope:
             return None
         base = ALIKE.get(attr, attr)
         meta = "node->input[%d]" % i
-        text = {"shape": ("ints", "(mt_ints){%s.size, %s.ndim}" % (meta, meta)),
-                "dtype": ("dtype", "(mt_dtype)%s.dtype" % meta), "device": ("device", "%s.device" % meta)}.get(base)
+        text = {
+            "shape": ("ints", "(mt_ints){%s.size, %s.ndim}" % (meta, meta)),
+            "dtype": ("dtype", "(mt_dtype)%s.dtype" % meta),
+            "device": ("device", "%s.device" % meta),
+        }.get(base)
         if text is None:
             return None
         if attr in IN_TERMS_OF:
@@ -231,12 +265,16 @@ def compile_gradient(catalog, entry, gradient, saved):
     name = "%s_%s" % (entry.c, "_".join(gradient.inputs))
     is_list = entry.schema.args[entry.schema.arg_index(gradient.inputs[0])].type.is_list
     compiler.narrowed = frozenset(gradient.inputs) if len(gradient.inputs) == 1 else frozenset()
-    dests = ["out"] if len(gradient.inputs) == 1 else ["&out[%s]" % edge_of(entry, n) for n in gradient.inputs]
+    dests = (
+        ["out"] if len(gradient.inputs) == 1 else ["&out[%s]" % edge_of(entry, n) for n in gradient.inputs]
+    )
     n_outs = len(entry.schema.returns)
     try:
         if gradient.text == "not_implemented":
-            code.emit('MT_REQUIRE(false, MT_ERR_RUNTIME, "derivative for \'%s\' is not implemented");' % (
-                entry.schema.full_name))
+            code.emit(
+                "MT_REQUIRE(false, MT_ERR_RUNTIME, \"derivative for '%s' is not implemented\");"
+                % (entry.schema.full_name)
+            )
         elif is_list:
             code.locals.append(("mt_tensor_list list = {NULL, 0};", "mt_tensor_list_clear(&list);"))
             code.new_spare("mt_tensor_list *into = &list;")
@@ -283,15 +321,21 @@ def compile_entry(catalog, entry):
         edge = edge_of(entry, first)
         if entry.schema.args[entry.schema.arg_index(first)].type.is_list:
             rest = len(indices) - 1
-            calls.append("    for (int i = 0; i < node->n_edges - %d; i++)\n        if (mt_node_needs(node, %s + i)) {\n"
-                         "            MT_TRY(%s(&out[%s], node, grads));\n            break;\n        }" % (
-                             rest, edge, name, edge))
+            calls.append(
+                "    for (int i = 0; i < node->n_edges - %d; i++)\n"
+                "        if (mt_node_needs(node, %s + i)) {\n"
+                "            MT_TRY(%s(&out[%s], node, grads));\n            break;\n        }"
+                % (rest, edge, name, edge)
+            )
             continue
         test = " || ".join("mt_node_needs(node, %s)" % edge_of(entry, n) for n in gradient.inputs)
         target = "&out[%s]" % edge if len(gradient.inputs) == 1 else "out"
         calls.append("    if (%s)\n        MT_TRY(%s(%s, node, grads));" % (test, name, target))
-    parts.append("static int %s_backward_(mt_node *node, mt_tensor *const *grads, mt_tensor **out)\n{\n    int rc = -1;\n\n"
-                 "%s\n    rc = 0;\nfail:\n    return rc;\n}\n" % (entry.c, "\n".join(calls)))
+    parts.append(
+        "static int %s_backward_(mt_node *node, mt_tensor *const *grads, mt_tensor **out)\n{\n"
+        "    int rc = -1;\n\n"
+        "%s\n    rc = 0;\nfail:\n    return rc;\n}\n" % (entry.c, "\n".join(calls))
+    )
     parts.append(record(catalog, entry, saved))
     return "\n".join(parts)
 
@@ -300,22 +344,36 @@ def record(catalog, entry, saved):
     out, n = [], len(saved.items)
     if n:
         out.append("static const mt_saved_spec %s_saved[] = {" % entry.c)
-        out += ["    {MT_SAVE_%s, %d, \"%s\", %d}," % (kind, index, name, mask)
-                for (kind, index), (name, mask) in saved.items.items()]
+        out += [
+            '    {MT_SAVE_%s, %d, "%s", %d},' % (kind, index, name, mask)
+            for (kind, index), (name, mask) in saved.items.items()
+        ]
         out.append("};")
     indices = entry.input_indices()
     out.append("static const uint8_t %s_inputs[] = {%s};" % (entry.c, ", ".join(map(str, indices))))
-    out.append("const mt_grad mt_grad_%s = {\"%s\", %d, %d, %s, %s_inputs, %s_backward_};" % (
-        entry.c, node_name(catalog, entry), n, len(indices), entry.c + "_saved" if n else "NULL", entry.c, entry.c))
+    out.append(
+        'const mt_grad mt_grad_%s = {"%s", %d, %d, %s, %s_inputs, %s_backward_};'
+        % (
+            entry.c,
+            node_name(catalog, entry),
+            n,
+            len(indices),
+            entry.c + "_saved" if n else "NULL",
+            entry.c,
+            entry.c,
+        )
+    )
     return "\n".join(out) + "\n"
 
 
 def record_not_implemented(entry):
     """A node that raises when it is run."""
     indices = [i for i, a in enumerate(entry.schema.args) if a.type.base == "Tensor"]
-    return "/* %s */\nstatic const uint8_t %s_inputs[] = {%s};\n" \
-           "const mt_grad mt_grad_%s = {\"NotImplemented\", 0, %d, NULL, %s_inputs, NULL};\n" % (
-               entry.where, entry.c, ", ".join(map(str, indices)), entry.c, len(indices), entry.c)
+    return (
+        "/* %s */\nstatic const uint8_t %s_inputs[] = {%s};\n"
+        'const mt_grad mt_grad_%s = {"NotImplemented", 0, %d, NULL, %s_inputs, NULL};\n'
+        % (entry.where, entry.c, ", ".join(map(str, indices)), entry.c, len(indices), entry.c)
+    )
 
 
 def emit(writer, catalog, errors):
@@ -331,5 +389,8 @@ def emit(writer, catalog, errors):
                 errors.append((e.where, e.message))
         if parts:
             body = "\n".join(parts)
-            writer.add("grads_%s.c" % family, "emit_grads.py from %s.yaml" % family,
-                       HEAD + (ZEROS if "grad_of(" in body else "") + body)
+            writer.add(
+                "grads_%s.c" % family,
+                "emit_grads.py from %s.yaml" % family,
+                HEAD + (ZEROS if "grad_of(" in body else "") + body,
+            )

@@ -1,4 +1,8 @@
-"""loops_<family>.c: stanzas that instantiate the loop templates, and the tables of loops; a stub per ISA level."""
+"""loops_<kind>.c: stanzas that instantiate the loop templates, and the tables of loops.
+
+A stub per ISA level includes the file.
+"""
+
 from model import DTYPES, POINTWISE
 from plan import USUAL_N_IN
 
@@ -21,18 +25,26 @@ def stanza(row):
     template = "reduce" if row.entry.kind == "reduce" else row.template
     for dtype in DTYPES:
         if dtype in row.dtypes:
-            lines += ['#include "math/dtype/%s.h"' % dtype, '#include "cpu/loop_%s.tmpl.h"' % template,
-                      '#include "math/dtype/end.h"']
+            lines += [
+                '#include "math/dtype/%s.h"' % dtype,
+                '#include "cpu/loop_%s.tmpl.h"' % template,
+                '#include "math/dtype/end.h"',
+            ]
     lines += ["#undef %s" % name for name, _ in macros]
     return "\n".join(lines) + "\n"
 
 
 def table(kind, rows):
     is_reduce = kind == "reduce"
-    lines = ["const %s MT_ISA_NAME(mt_loops_%s)[] = {" % ("mt_reduce_row" if is_reduce else "mt_loop_row", kind)]
+    lines = [
+        "const %s MT_ISA_NAME(mt_loops_%s)[] = {" % ("mt_reduce_row" if is_reduce else "mt_loop_row", kind)
+    ]
     for row in rows:
-        cells = ["[MT_DTYPE_%s] = %s%s_%s" % (d, "&" if is_reduce else "", row.stem, d)
-                 for d in DTYPES if d in row.dtypes]
+        cells = [
+            "[MT_DTYPE_%s] = %s%s_%s" % (d, "&" if is_reduce else "", row.stem, d)
+            for d in DTYPES
+            if d in row.dtypes
+        ]
         lines.append("    {%s}," % ", ".join(cells))
     if not rows:
         lines.append("    {NULL},")
@@ -45,5 +57,8 @@ def emit(writer, plan):
         body = '#include "cpu/loops.h"\n\n' + "\n".join(map(stanza, rows)) + "\n" + table(kind, rows)
         writer.add("loops_%s.c" % kind, "emit_loops.py from the %s entries of the catalog" % kind, body)
         for level in LEVELS:
-            writer.add("loops_%s_%s.c" % (kind, level), "emit_loops.py",
-                       '#define MT_ISA_SUFFIX _%s\n#include "loops_%s.c"\n' % (level, kind))
+            writer.add(
+                "loops_%s_%s.c" % (kind, level),
+                "emit_loops.py",
+                '#define MT_ISA_SUFFIX _%s\n#include "loops_%s.c"\n' % (level, kind),
+            )

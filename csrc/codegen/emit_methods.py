@@ -1,4 +1,8 @@
-"""methods.c: what Python sees. One mt_py_func per name and form, its trampoline, and the PyMethodDef tables."""
+"""methods.c: what Python sees.
+
+One mt_py_func per name and form, its trampoline, and the PyMethodDef tables.
+"""
+
 from ctypes_map import c_string
 from model import SPACES, plain_c_name
 from schema import Schema
@@ -45,7 +49,7 @@ def python_signature(entry, func, schema=None):
     inner = _untyped(args)
     if func.has_out and entry.out_ok:
         inner += ("" if any(a.keyword_only for a in args) else (", " if inner else "") + "*") + ", out=None"
-    result = text[text.rindex("->"):]
+    result = text[text.rindex("->") :]
     return "%s(%s) %s" % (func.name, inner, result)
 
 
@@ -102,21 +106,40 @@ def emit(writer, catalog):
     for i, func in enumerate(funcs):
         ops = ["&mt_op_table[%s]" % e.op_id for e in func.entries]
         ops += ["&mt_op_deprecated[%d]" % k for e in func.entries for k in old[e.c]]
-        array = overloads.setdefault(tuple(ops), "overloads_%s_%d" % (plain_c_name(func.name, "").strip("_"), i))
-        rows.append('    {%s, %s, %d, MT_VARIANT_%s, %d, %d, %s, %d},' % (
-            c_string(func.name), array, len(ops), "INPLACE" if func.inplace else "FUNCTION", func.is_method,
-            func.has_out, c_string(func.table if func.table in SPACES else ""), i))
+        array = overloads.setdefault(
+            tuple(ops), "overloads_%s_%d" % (plain_c_name(func.name, "").strip("_"), i)
+        )
+        rows.append(
+            "    {%s, %s, %d, MT_VARIANT_%s, %d, %d, %s, %d},"
+            % (
+                c_string(func.name),
+                array,
+                len(ops),
+                "INPLACE" if func.inplace else "FUNCTION",
+                func.is_method,
+                func.has_out,
+                c_string(func.table if func.table in SPACES else ""),
+                i,
+            )
+        )
         calls.append("CALL(%d)" % i)
         text = "\n".join([python_signature(e, func) for e in func.entries]) + "\n\n" + func.entries[0].doc
         docs.append("static const char doc_%d[] = %s;" % (i, c_string(text)))
     parts = [HEAD]
-    parts += ["static const mt_op *const %s[] = {%s};\n" % (name, ", ".join(ops)) for ops, name in overloads.items()]
-    parts.append("\nconst mt_py_func mt_py_func_table[] = {\n%s\n};\nconst int mt_py_func_count = %d;\n\n" % (
-        "\n".join(rows), len(funcs)))
+    parts += [
+        "static const mt_op *const %s[] = {%s};\n" % (name, ", ".join(ops)) for ops, name in overloads.items()
+    ]
+    parts.append(
+        "\nconst mt_py_func mt_py_func_table[] = {\n%s\n};\nconst int mt_py_func_count = %d;\n\n"
+        % ("\n".join(rows), len(funcs))
+    )
     parts.append("\n".join(calls) + "\n\n" + "\n".join(docs) + "\n")
     for table in TABLES:
         lines = ["\nPyMethodDef mt_py_%s[] = {" % table]
-        lines += ["    {%s, SLOT(py_%d), METH_FASTCALL | METH_KEYWORDS, doc_%d}," % (c_string(f.name), i, i)
-                  for i, f in enumerate(funcs) if f.table == table]
+        lines += [
+            "    {%s, SLOT(py_%d), METH_FASTCALL | METH_KEYWORDS, doc_%d}," % (c_string(f.name), i, i)
+            for i, f in enumerate(funcs)
+            if f.table == table
+        ]
         parts.append("\n".join(lines + ["    {NULL, NULL, 0, NULL},", "};", ""]))
     writer.add("methods.c", "emit_methods.py from the catalog", "".join(parts))

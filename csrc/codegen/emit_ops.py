@@ -1,4 +1,5 @@
 """ops.h, kernels.h, tables.h and op_table.c: ids, prototypes, argument specs and records."""
+
 from ctypes_map import arg_kind, c_string, default_value, out_names, out_params, param, result_kind
 from emit_exprs import head_of
 from model import ABSENT, DTYPES, KINDS, POINTWISE
@@ -16,6 +17,7 @@ FAMILY_OF = {k: "MT_FAMILY_" + k.upper() for k in POINTWISE}
 
 
 # --- prototypes ---
+
 
 def api_prototypes(entry):
     """[(C declarator, variant)] of the typed C API."""
@@ -70,7 +72,10 @@ def _lines(prototypes):
 def emit_headers(writer, catalog, plan):
     ids = "".join("    %s,\n" % e.op_id for e in catalog.entries)
     api = _lines(p for e in catalog.entries for p, _ in api_prototypes(e))
-    writer.add("ops.h", "emit_ops.py from the catalog", """#ifndef MT_GEN_OPS_H
+    writer.add(
+        "ops.h",
+        "emit_ops.py from the catalog",
+        """#ifndef MT_GEN_OPS_H
 #define MT_GEN_OPS_H
 
 #include "kernels.h"
@@ -83,8 +88,13 @@ enum {
 /* The typed C API. Results are new references; on failure they are NULL. */
 %s
 #endif
-""" % (ids, api))
-    writer.add("kernels.h", "emit_ops.py from the catalog", """#ifndef MT_GEN_KERNELS_H
+"""
+        % (ids, api),
+    )
+    writer.add(
+        "kernels.h",
+        "emit_ops.py from the catalog",
+        """#ifndef MT_GEN_KERNELS_H
 #define MT_GEN_KERNELS_H
 
 #include "core/op.h"
@@ -92,13 +102,20 @@ enum {
 /* The hand-written functions that the catalog names. */
 %s
 #endif
-""" % _lines(p for e in catalog.entries for p in hand_written(e)))
+"""
+        % _lines(p for e in catalog.entries for p in hand_written(e)),
+    )
     tables = ["int mt_adapt_meta(mt_call *call)", "int mt_adapt_cuda(mt_call *call)"]
     for e in catalog.entries:
         tables += ["int %s(mt_call *call)" % f for _, f in plan.kernels(e) if f.startswith("mt_adapt_")]
         tables += [head_of(e)] if e.expr else []
-        tables += ["extern const mt_grad mt_grad_%s" % e.c] if e.grad in ("formulas", "not_implemented") else []
-    writer.add("tables.h", "emit_ops.py from the catalog", """#ifndef MT_GEN_TABLES_H
+        tables += (
+            ["extern const mt_grad mt_grad_%s" % e.c] if e.grad in ("formulas", "not_implemented") else []
+        )
+    writer.add(
+        "tables.h",
+        "emit_ops.py from the catalog",
+        """#ifndef MT_GEN_TABLES_H
 #define MT_GEN_TABLES_H
 
 #include "autograd/node.h"
@@ -110,10 +127,13 @@ int mt_meta_pointwise(mt_call *call);
 int mt_meta_reduce(mt_call *call);
 %s%s
 #endif
-""" % (_lines(tables), CONJ_OF if catalog.overloads("conj") else ""))
+"""
+        % (_lines(tables), CONJ_OF if catalog.overloads("conj") else ""),
+    )
 
 
 # --- argument specs ---
+
 
 def arg_flags(entry, arg, position):
     flags = []
@@ -141,21 +161,41 @@ def arg_specs(entry, name, args):
     lines = ["static const mt_arg_spec %s[] = {" % name]
     for i, (arg, index) in enumerate(args):
         text = c_string(arg.default) if arg.default is not None else "NULL"
-        lines.append("    {%s, %s, %s, %d, %d, %s, %s}," % (
-            c_string(arg.name), arg_kind(arg.type), arg_flags(entry, arg, i), arg.type.size, index, text,
-            default_value(arg.type, arg.default)))
+        lines.append(
+            "    {%s, %s, %s, %d, %d, %s, %s},"
+            % (
+                c_string(arg.name),
+                arg_kind(arg.type),
+                arg_flags(entry, arg, i),
+                arg.type.size,
+                index,
+                text,
+                default_value(arg.type, arg.default),
+            )
+        )
     return "\n".join(lines + ["};", ""])
 
 
 # --- records ---
 
+
 def flag_text(entry, plan, more=()):
     flags = list(more)
     kind = result_kind(entry.schema)
-    tests = (("VIEW", entry.view), ("INPLACE_OK", entry.inplace_ok), ("OUT_OK", entry.out_ok),
-             ("COMPOSITE", entry.is_composite), ("LIST_OUT", kind == "list"), ("VALUE_OUT", kind == "value"),
-             ("RANDOM", entry.random), ("FACTORY", entry.factory), ("MUTATES_SELF", entry.only_inplace),
-             ("SCALARS_OK", entry.scalars_ok), ("NO_IMPL", not plan.works(entry)), ("CHECKED", plan.is_checked(entry)))
+    tests = (
+        ("VIEW", entry.view),
+        ("INPLACE_OK", entry.inplace_ok),
+        ("OUT_OK", entry.out_ok),
+        ("COMPOSITE", entry.is_composite),
+        ("LIST_OUT", kind == "list"),
+        ("VALUE_OUT", kind == "value"),
+        ("RANDOM", entry.random),
+        ("FACTORY", entry.factory),
+        ("MUTATES_SELF", entry.only_inplace),
+        ("SCALARS_OK", entry.scalars_ok),
+        ("NO_IMPL", not plan.works(entry)),
+        ("CHECKED", plan.is_checked(entry)),
+    )
     flags += [name for name, on in tests if on]
     return " | ".join("MT_OPF_" + f for f in flags) or "0"
 
@@ -168,29 +208,57 @@ def pointwise_spec(entry, plan):
     promote = "MT_PROMOTE_" + entry.promote.upper()
     params = ", ".join(map(str, entry.params)) or "0"
     absent = ", ".join("MT_ABSENT_" + ABSENT[a] for a in entry.absent) or "0"
-    return "static const mt_pointwise_spec %s_pointwise = {%s, %s, %d, %d, {%s}, %d, {%s},\n    %s, %sf, %s, {%s}};\n" % (
-        entry.c, FAMILY_OF[entry.kind], promote, plan.row(entry).index, len(entry.operands),
-        ", ".join(map(str, entry.operands)) or "0", len(entry.params), params, dtype_mask(entry.dtypes),
-        entry.cost if "." in entry.cost else entry.cost + ".0", str(entry.promote_params).lower(), absent)
+    return (
+        "static const mt_pointwise_spec %s_pointwise = {%s, %s, %d, %d, {%s}, %d, {%s},\n"
+        "    %s, %sf, %s, {%s}};\n"
+        % (
+            entry.c,
+            FAMILY_OF[entry.kind],
+            promote,
+            plan.row(entry).index,
+            len(entry.operands),
+            ", ".join(map(str, entry.operands)) or "0",
+            len(entry.params),
+            params,
+            dtype_mask(entry.dtypes),
+            entry.cost if "." in entry.cost else entry.cost + ".0",
+            str(entry.promote_params).lower(),
+            absent,
+        )
+    )
 
 
 def reduce_spec(entry, plan):
     s = entry.schema
-    return "static const mt_reduce_spec %s_reduce = {%d, MT_REDUCE_%s, %d, %d, %d, %d, {%s},\n    %s, %s, %s};\n" % (
-        entry.c, plan.row(entry).index, entry.promote.upper(), s.arg_index("dim"), s.arg_index("keepdim"),
-        s.arg_index("dtype"), len(entry.params), ", ".join(map(str, entry.params)) or "0", dtype_mask(entry.dtypes),
-        str(entry.identity).lower(), str(entry.index_out).lower())
+    return (
+        "static const mt_reduce_spec %s_reduce = {%d, MT_REDUCE_%s, %d, %d, %d, %d, {%s},\n    %s, %s, %s};\n"
+        % (
+            entry.c,
+            plan.row(entry).index,
+            entry.promote.upper(),
+            s.arg_index("dim"),
+            s.arg_index("keepdim"),
+            s.arg_index("dtype"),
+            len(entry.params),
+            ", ".join(map(str, entry.params)) or "0",
+            dtype_mask(entry.dtypes),
+            str(entry.identity).lower(),
+            str(entry.index_out).lower(),
+        )
+    )
 
 
 def record(entry, plan, args_name, n_args, n_positional, more_flags=(), schema=None):
     s = entry.schema
-    lines = ['        .name = %s, .overload = %s,' % (c_string(s.name), c_string(s.overload)),
-             "        .schema = %s," % c_string(str(schema or s)),
-             "        .where = %s, .doc = %s," % (c_string(entry.where), c_string(entry.doc)),
-             "        .args = %s, .id = %s," % (args_name if n_args else "NULL", entry.op_id),
-             "        .n_args = %d, .n_positional = %d, .n_outs = %d," % (
-                 n_args, n_positional, len(s.returns) if result_kind(s) == "tensors" else 0),
-             "        .flags = %s," % flag_text(entry, plan, more_flags)]
+    lines = [
+        "        .name = %s, .overload = %s," % (c_string(s.name), c_string(s.overload)),
+        "        .schema = %s," % c_string(str(schema or s)),
+        "        .where = %s, .doc = %s," % (c_string(entry.where), c_string(entry.doc)),
+        "        .args = %s, .id = %s," % (args_name if n_args else "NULL", entry.op_id),
+        "        .n_args = %d, .n_positional = %d, .n_outs = %d,"
+        % (n_args, n_positional, len(s.returns) if result_kind(s) == "tensors" else 0),
+        "        .flags = %s," % flag_text(entry, plan, more_flags),
+    ]
     names = [n for _, n in s.returns]
     if all(names) and len(names) > 1:
         lines.append("        .out_names = (const char *const[]){%s}," % ", ".join(map(c_string, names)))
@@ -225,13 +293,17 @@ def emit_table(writer, catalog, plan):
         specs.append(arg_specs(entry, entry.c + "_args", args))
         if entry.kind and plan.works(entry):
             specs.append((reduce_spec if entry.kind == "reduce" else pointwise_spec)(entry, plan))
-        records.append("    [%s] = %s,\n" % (entry.op_id, record(entry, plan, entry.c + "_args", len(args),
-                                                                entry.schema.n_positional)))
+        records.append(
+            "    [%s] = %s,\n"
+            % (entry.op_id, record(entry, plan, entry.c + "_args", len(args), entry.schema.n_positional))
+        )
         for k, old in enumerate(entry.deprecated):
             name = "%s_args_old%d" % (entry.c, k)
             old_args = deprecated_args(entry, old)
             specs.append(arg_specs(entry, name, old_args))
-            clones.append("    %s,\n" % record(entry, plan, name, len(old_args), old.n_positional, ["DEPRECATED"], old))
+            clones.append(
+                "    %s,\n" % record(entry, plan, name, len(old_args), old.n_positional, ["DEPRECATED"], old)
+            )
     body = """#include <math.h>
 
 #include "core/dispatch.h"

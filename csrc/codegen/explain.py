@@ -1,4 +1,5 @@
 """--explain OP: where is this op implemented? From the YAML line to the tests."""
+
 import glob
 import os
 
@@ -19,8 +20,16 @@ def _tests(entry):
 
 def explain_entry(catalog, plan, entry):
     out = ["csrc/ops/%s: %s" % (entry.where, entry.schema), "  " + entry.doc]
-    names = ["%s.%s%s" % ({"methods": "Tensor", "functions": "torch"}.get(f.table, f.table), f.name,
-                          " (out=)" if f.has_out else "") for f in functions(catalog) if entry in f.entries]
+    names = [
+        "%s.%s%s"
+        % (
+            {"methods": "Tensor", "functions": "torch"}.get(f.table, f.table),
+            f.name,
+            " (out=)" if f.has_out else "",
+        )
+        for f in functions(catalog)
+        if entry in f.entries
+    ]
     out.append("  Python: " + (", ".join(names) or "not visible"))
     out.append("  body: " + body_text(entry))
     out.append("  meta rule: %s" % (plan.meta(entry) or "none, the function makes the results"))
@@ -46,8 +55,12 @@ def explain_entry(catalog, plan, entry):
         out.append("  gradient: %s, saves %s\n" % (node_name(catalog, entry), keeps))
         out += texts
     else:
-        out.append("  gradient: %s" % {"parts": "through its parts", "none": "none",
-                                      "not_implemented": "a node that raises"}[entry.grad])
+        out.append(
+            "  gradient: %s"
+            % {"parts": "through its parts", "none": "none", "not_implemented": "a node that raises"}[
+                entry.grad
+            ]
+        )
     tests = _tests(entry)
     out.append("  tests: %s" % (", ".join(["tests/test_ops.py"] + tests)))
     return "\n".join(out)
@@ -55,8 +68,11 @@ def explain_entry(catalog, plan, entry):
 
 def explain(catalog, plan, name):
     base, _, overload = name.partition(".")
-    entries = [e for e in catalog.entries if (e.name == base or base in e.alias) and
-               (not overload or e.schema.overload == overload)]
+    entries = [
+        e
+        for e in catalog.entries
+        if (e.name == base or base in e.alias) and (not overload or e.schema.overload == overload)
+    ]
     if not entries:
         return None
     return "\n\n".join(explain_entry(catalog, plan, e) for e in entries)

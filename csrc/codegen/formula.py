@@ -1,15 +1,25 @@
 """Compiles expressions in Python syntax to straight-line C.
 
 One owning temporary per step, cleared after its use; MT_TRY per call; one cleanup block. Names come from a
-scope (lookup and metadata), functions and methods are ops of the catalog. Anything else is an error at the line
-of the formula. See the README for the language.
+scope (lookup and metadata), functions and methods are ops of the catalog. Anything else is an error at the
+line of the formula. See the README for the language.
 """
+
 import ast
 import copy
 
 from cfunc import C_LOCAL, NUMBERS, Value, describe
-from formula_builtins import (BINARY, COMPARE, METADATA, compare_numbers, constant, dtype_attribute, int_arithmetic,
-                              metadata_of, number_arithmetic)
+from formula_builtins import (
+    BINARY,
+    COMPARE,
+    METADATA,
+    compare_numbers,
+    constant,
+    dtype_attribute,
+    int_arithmetic,
+    metadata_of,
+    number_arithmetic,
+)
 from formula_calls import Calls
 from resolve import deref, to_scalar
 from schema import CatalogError
@@ -41,7 +51,9 @@ class Compiler(Calls):
         value = self.value(node)
         if isinstance(target, ast.Tuple):
             if value.tag != "tuple" or len(value.items) != len(target.elts):
-                raise CatalogError("%s cannot be unpacked into %d names" % (describe(value), len(target.elts)))
+                raise CatalogError(
+                    "%s cannot be unpacked into %d names" % (describe(value), len(target.elts))
+                )
             pairs = zip(target.elts, value.items)
         else:
             pairs = [(target, value)]
@@ -70,8 +82,11 @@ class Compiler(Calls):
         elif not value.is_tensor:
             raise CatalogError("a Tensor is expected, not %s" % describe(value))
         elif value.temp:
-            self.code.emit("*%s = mt_tensor_move(&%s);" % (dest, value.temp) if not dest.startswith("&") else
-                           "%s = mt_tensor_move(&%s);" % (dest[1:], value.temp))
+            self.code.emit(
+                "*%s = mt_tensor_move(&%s);" % (dest, value.temp)
+                if not dest.startswith("&")
+                else "%s = mt_tensor_move(&%s);" % (dest[1:], value.temp)
+            )
         else:
             target = dest[1:] if dest.startswith("&") else "*" + dest
             ref = "mt_tensor_ref(%s)" % value.c
@@ -125,7 +140,9 @@ class Compiler(Calls):
             self.narrowed = outer | gathered
             text, if_true, if_false = self.condition(operand)
             if parts and len(self.code.lines) != mark[0]:
-                raise CatalogError("the right side of and/or may not compute tensors or elements; use x if c else y")
+                raise CatalogError(
+                    "the right side of and/or may not compute tensors or elements; use x if c else y"
+                )
             gathered |= if_true if is_and else if_false
             parts.append("(%s)" % text)
         self.narrowed = outer
@@ -141,9 +158,16 @@ class Compiler(Calls):
         value = value or self.value(node.left)
         if not value.optional:
             raise CatalogError("%s is never None" % (value.source or describe(value)))
-        text = {"ints": "%s.n < 0", "bools": "%s.n < 0", "floats": "%s.n < 0", "Tensors": "%s.n < 0",
-                "dtype": "%s == MT_DTYPE_NONE", "layout": "%s < 0", "format": "%s < 0",
-                "device": "mt_device_is_none(%s)"}.get(value.tag, "%s == NULL") % value.c
+        text = {
+            "ints": "%s.n < 0",
+            "bools": "%s.n < 0",
+            "floats": "%s.n < 0",
+            "Tensors": "%s.n < 0",
+            "dtype": "%s == MT_DTYPE_NONE",
+            "layout": "%s < 0",
+            "format": "%s < 0",
+            "device": "mt_device_is_none(%s)",
+        }.get(value.tag, "%s == NULL") % value.c
         return (text if isinstance(node.ops[0], ast.Is) else "!(%s)" % text), value.source
 
     def present(self, value):
@@ -158,8 +182,19 @@ class Compiler(Calls):
         method = getattr(self, "on_" + type(node).__name__, None)
         if method is None:
             raise CatalogError("'%s' is not part of the formula language" % type(node).__name__)
-        return method(node, dest) if method in (self.on_Call, self.on_BinOp, self.on_UnaryOp, self.on_Compare,
-                                                self.on_IfExp, self.on_Attribute) else method(node)
+        return (
+            method(node, dest)
+            if method
+            in (
+                self.on_Call,
+                self.on_BinOp,
+                self.on_UnaryOp,
+                self.on_Compare,
+                self.on_IfExp,
+                self.on_Attribute,
+            )
+            else method(node)
+        )
 
     def on_Constant(self, node):
         return constant(node.value)
@@ -169,11 +204,16 @@ class Compiler(Calls):
             return copy.copy(self.variables[node.id])
         value = self.scope.lookup(node.id)
         if value is None:
-            value = {"inf": Value("float", "INFINITY"), "nan": Value("float", "NAN"),
-                     "pi": Value("float", "3.14159265358979323846")}.get(node.id)
+            value = {
+                "inf": Value("float", "INFINITY"),
+                "nan": Value("float", "NAN"),
+                "pi": Value("float", "3.14159265358979323846"),
+            }.get(node.id)
         if value is None:
-            raise CatalogError("unknown name '%s'; in scope: %s" % (
-                node.id, " ".join(list(self.variables) + self.scope.names())))
+            raise CatalogError(
+                "unknown name '%s'; in scope: %s"
+                % (node.id, " ".join(list(self.variables) + self.scope.names()))
+            )
         if value.optional and value.source in self.narrowed and value.tag != "Tensors":
             value = Value(value.tag, "*" + value.c if value.is_number else value.c, source=value.source)
         return value
@@ -193,8 +233,12 @@ class Compiler(Calls):
         operand = self.value(node.operand)
         if isinstance(node.op, ast.USub):
             if operand.tag in ("int", "float"):
-                return Value(operand.tag, "-%s" % deref(self.present(operand)) if operand.tag == "float"
-                             or operand.c.isdigit() else "mt_int_sub(0, %s)" % deref(operand))
+                return Value(
+                    operand.tag,
+                    "-%s" % deref(self.present(operand))
+                    if operand.tag == "float" or operand.c.isdigit()
+                    else "mt_int_sub(0, %s)" % deref(operand),
+                )
             if operand.tag == "Scalar":
                 return Value("Scalar", "mt_scalar_neg(%s)" % deref(self.present(operand)))
             return self.call_op("neg", [operand], {}, dest)
@@ -249,7 +293,9 @@ class Compiler(Calls):
             code.rollback(mark)
             name = code.new_tensor()
             self.tensor_into(node, "&" + name)
-            return Value("Tensor", name, optional=any(v.tag == "none" or v.optional for v in kinds), temp=name)
+            return Value(
+                "Tensor", name, optional=any(v.tag == "none" or v.optional for v in kinds), temp=name
+            )
         if not tags <= set(C_LOCAL) or any(v.optional and v.is_number for v in kinds):
             if not (len(tags) == 1 and not any(emitted for _, emitted in found)):
                 raise CatalogError("the branches give %s" % " and ".join(describe(v) for v, _ in found))
@@ -259,8 +305,9 @@ class Compiler(Calls):
         convert = to_scalar if tag == "Scalar" else deref
         if not any(emitted for _, emitted in found) and len(kinds) == 2:
             texts = [convert(v) for v, _ in found]
-            return Value(tag, "(%s ? %s : %s)" % (test, texts[0], texts[1]),
-                         optional=any(v.optional for v in kinds))
+            return Value(
+                tag, "(%s ? %s : %s)" % (test, texts[0], texts[1]), optional=any(v.optional for v in kinds)
+            )
         code.rollback(mark)
         local = code.new_local(tag)
 
@@ -268,6 +315,7 @@ class Compiler(Calls):
             value = self.value(part)
             if value.tag != "never":
                 code.emit("%s = %s;" % (local, convert(value)))
+
         self.branches(node, part_into)
         return Value(tag, local)
 
@@ -275,7 +323,11 @@ class Compiler(Calls):
         found = self.metadata(node.value, node.attr, None)
         if found is not None:
             return found
-        if isinstance(node.value, ast.Name) and node.value.id == "torch" and self.scope.lookup("torch") is None:
+        if (
+            isinstance(node.value, ast.Name)
+            and node.value.id == "torch"
+            and self.scope.lookup("torch") is None
+        ):
             return dtype_attribute(node.attr)
         base = self.value(node.value)
         if base.tag == "tuple" and node.attr in base.names:
@@ -305,7 +357,7 @@ class Compiler(Calls):
         self.present(value)
         found = metadata_of(value.c, attr)
         if value.temp and found.tag != "bool":
-            value.temp = None   # lives to the end of the function
+            value.temp = None  # lives to the end of the function
         return self.with_args(found, attr, args)
 
     def with_args(self, found, attr, args):
@@ -318,8 +370,12 @@ class Compiler(Calls):
     def element(self, base, index):
         if index.tag != "int":
             raise CatalogError("an index is an int, not %s" % describe(index))
-        kind = {"ints": ("int", "mt_ints_at"), "bools": ("bool", "mt_ints_at"), "floats": ("float", "mt_floats_at"),
-                "Tensors": ("Tensor", "mt_tensors_at")}.get(base.tag)
+        kind = {
+            "ints": ("int", "mt_ints_at"),
+            "bools": ("bool", "mt_ints_at"),
+            "floats": ("float", "mt_floats_at"),
+            "Tensors": ("Tensor", "mt_tensors_at"),
+        }.get(base.tag)
         if kind is None:
             raise CatalogError("%s has no elements" % describe(base))
         if kind[0] == "Tensor":

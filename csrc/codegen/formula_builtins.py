@@ -1,4 +1,5 @@
-"""The parts of the formula language that are no ops: literals, numbers, metadata of tensors, small functions."""
+"""What is no op in the formula language: literals, numbers, metadata of tensors, small functions."""
+
 import ast
 import re
 
@@ -8,34 +9,81 @@ from model import DTYPES
 from resolve import deref, to_scalar
 from schema import CatalogError, split_top
 
-BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.MatMult: "matmul",
-          ast.FloorDiv: "floor_divide", ast.Mod: "remainder", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
-          ast.BitXor: "bitwise_xor"}
+BINARY = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+}
 COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 
 # True: an attribute, False: a method.
-METADATA = {"shape": True, "dtype": True, "device": True, "ndim": True, "strides": True, "requires_grad": True,
-            "numel": False, "dim": False, "size": False, "stride": False, "is_complex": False,
-            "is_floating_point": False, "is_contiguous": False, "storage_offset": False, "shapes": True}
+METADATA = {
+    "shape": True,
+    "dtype": True,
+    "device": True,
+    "ndim": True,
+    "strides": True,
+    "requires_grad": True,
+    "numel": False,
+    "dim": False,
+    "size": False,
+    "stride": False,
+    "is_complex": False,
+    "is_floating_point": False,
+    "is_contiguous": False,
+    "storage_offset": False,
+    "shapes": True,
+}
 
-_PYTHON_DTYPES = {"bool": "b8", "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
-                  "long": "i64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
-                  "double": "f64", "complex64": "c64", "complex128": "c128"}
-_FORMATS = {"contiguous_format": "MT_FORMAT_CONTIGUOUS", "preserve_format": "MT_FORMAT_PRESERVE",
-            "channels_last": "MT_FORMAT_CHANNELS_LAST"}
+_PYTHON_DTYPES = {
+    "bool": "b8",
+    "uint8": "u8",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "long": "i64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "float64": "f64",
+    "double": "f64",
+    "complex64": "c64",
+    "complex128": "c128",
+}
+_FORMATS = {
+    "contiguous_format": "MT_FORMAT_CONTIGUOUS",
+    "preserve_format": "MT_FORMAT_PRESERVE",
+    "channels_last": "MT_FORMAT_CHANNELS_LAST",
+}
 
 
 def metadata_of(c, attr):
     """Metadata of a tensor that is at hand as the C expression c."""
     tag, text = {
-        "shape": ("ints", "mt_sizes_of(%s)"), "size": ("ints", "mt_sizes_of(%s)"),
-        "strides": ("ints", "mt_strides_of(%s)"), "stride": ("ints", "mt_strides_of(%s)"),
-        "dtype": ("dtype", "(mt_dtype)%s->dtype"), "device": ("device", "%s->device"),
-        "ndim": ("int", "(int64_t)%s->ndim"), "dim": ("int", "(int64_t)%s->ndim"), "numel": ("int", "%s->numel"),
-        "requires_grad": ("bool", "mt_tensor_requires_grad(%s)"), "storage_offset": ("int", "%s->offset"),
+        "shape": ("ints", "mt_sizes_of(%s)"),
+        "size": ("ints", "mt_sizes_of(%s)"),
+        "strides": ("ints", "mt_strides_of(%s)"),
+        "stride": ("ints", "mt_strides_of(%s)"),
+        "dtype": ("dtype", "(mt_dtype)%s->dtype"),
+        "device": ("device", "%s->device"),
+        "ndim": ("int", "(int64_t)%s->ndim"),
+        "dim": ("int", "(int64_t)%s->ndim"),
+        "numel": ("int", "%s->numel"),
+        "requires_grad": ("bool", "mt_tensor_requires_grad(%s)"),
+        "storage_offset": ("int", "%s->offset"),
         "is_contiguous": ("bool", "mt_tensor_is_contiguous(%s)"),
         "is_complex": ("bool", "mt_dtype_is_complex((mt_dtype)%s->dtype)"),
-        "is_floating_point": ("bool", "mt_dtype_is_float((mt_dtype)%s->dtype)")}.get(attr, (None, None))
+        "is_floating_point": ("bool", "mt_dtype_is_float((mt_dtype)%s->dtype)"),
+    }.get(attr, (None, None))
     if tag is None:
         raise CatalogError("a Tensor has no attribute '%s'" % attr)
     return Value(tag, text % c)
@@ -79,8 +127,11 @@ def _literal(type_, text):
         return Value("bool", text.lower())
     if "inf" in text:
         return Value("float", text.replace("inf", "INFINITY"))
-    return Value("int", text) if text.lstrip("-").isdigit() and type_.base != "float" else \
-        Value("float", repr(float(text)))
+    return (
+        Value("int", text)
+        if text.lstrip("-").isdigit() and type_.base != "float"
+        else Value("float", repr(float(text)))
+    )
 
 
 def dtype_attribute(attr):
@@ -129,7 +180,10 @@ def _ints(value):
         return value.c
     if not value.items or any(i.tag != "int" for i in value.items):
         raise CatalogError("a list of ints is expected")
-    return "(mt_ints){(const int64_t[]){%s}, %d}" % (", ".join(deref(i) for i in value.items), len(value.items))
+    return "(mt_ints){(const int64_t[]){%s}, %d}" % (
+        ", ".join(deref(i) for i in value.items),
+        len(value.items),
+    )
 
 
 def compare_numbers(op, left, right):
@@ -150,8 +204,11 @@ def compare_numbers(op, left, right):
     if "Scalar" in tags:
         if equality:
             return Value("bool", "%smt_scalar_equal(%s, %s)" % (bang, to_scalar(left), to_scalar(right)))
-        return Value("bool", "(mt_scalar_to_double(%s) %s mt_scalar_to_double(%s))" % (
-            to_scalar(left), sign, to_scalar(right)))
+        return Value(
+            "bool",
+            "(mt_scalar_to_double(%s) %s mt_scalar_to_double(%s))"
+            % (to_scalar(left), sign, to_scalar(right)),
+        )
     return Value("bool", "(%s %s %s)" % (deref(left), sign, deref(right)))
 
 
@@ -170,11 +227,18 @@ def builtin(name, args):
     if len(args) == 1 and args[0].tag in NUMBERS:
         text = deref(args[0])
         if name == "float":
-            return Value("float", "mt_scalar_to_double(%s)" % text if args[0].tag == "Scalar" else "(double)(%s)" % text)
+            return Value(
+                "float",
+                "mt_scalar_to_double(%s)" % text if args[0].tag == "Scalar" else "(double)(%s)" % text,
+            )
         if name == "int":
-            return Value("int", "mt_scalar_to_int(%s)" % text if args[0].tag == "Scalar" else "(int64_t)(%s)" % text)
+            return Value(
+                "int", "mt_scalar_to_int(%s)" % text if args[0].tag == "Scalar" else "(int64_t)(%s)" % text
+            )
         if name == "bool":
-            return Value("bool", "mt_scalar_is_true(%s)" % text if args[0].tag == "Scalar" else "(%s != 0)" % text)
+            return Value(
+                "bool", "mt_scalar_is_true(%s)" % text if args[0].tag == "Scalar" else "(%s != 0)" % text
+            )
     if name in ("max", "min") and len(args) == 2 and all(a.tag in ("int", "float") for a in args):
         a, b = deref(args[0]), deref(args[1])
         tag = "float" if "float" in (args[0].tag, args[1].tag) else "int"
@@ -189,13 +253,21 @@ def error_text(message, values):
     marks = re.findall(r"%(.)", message)
     wanted = {"d": ("int",), "s": ("str", "dtype"), "g": ("float",)}
     if len(marks) != len(values) and values or any(m not in wanted for m in marks if values):
-        raise CatalogError("the message has %d placeholders (%%d %%s %%g) for %d values" % (len(marks), len(values)))
+        raise CatalogError(
+            "the message has %d placeholders (%%d %%s %%g) for %d values" % (len(marks), len(values))
+        )
     if not values:
         return c_string(message.replace("%", "%%")), []
     texts = []
     for mark, value in zip(marks, values):
         if value.tag not in wanted[mark]:
             raise CatalogError("%%%s does not show %s" % (mark, describe(value)))
-        texts.append({"str": "%s ? %s : \"None\"" % (value.c, value.c), "int": "(long long)" + deref(value),
-                      "float": deref(value), "dtype": "mt_dtype_table[%s].legacy" % value.c}[value.tag])
+        texts.append(
+            {
+                "str": '%s ? %s : "None"' % (value.c, value.c),
+                "int": "(long long)" + deref(value),
+                "float": deref(value),
+                "dtype": "mt_dtype_table[%s].legacy" % value.c,
+            }[value.tag]
+        )
     return c_string(message.replace("%d", "%lld")), texts

@@ -1,4 +1,5 @@
 """Calls in formulas: ops, methods, small functions and fail()."""
+
 import ast
 
 from cfunc import Value
@@ -7,8 +8,13 @@ from formula_builtins import BUILTINS, METADATA, builtin, error_text, literal_de
 from resolve import choose, coerce, deref
 from schema import CatalogError
 
-KINDS = {"RuntimeError": "RUNTIME", "ValueError": "VALUE", "IndexError": "INDEX", "TypeError": "TYPE",
-         "NotImplementedError": "NOT_IMPLEMENTED"}
+KINDS = {
+    "RuntimeError": "RUNTIME",
+    "ValueError": "VALUE",
+    "IndexError": "INDEX",
+    "TypeError": "TYPE",
+    "NotImplementedError": "NOT_IMPLEMENTED",
+}
 
 
 class Calls:
@@ -46,8 +52,11 @@ class Calls:
 
     def attribute_call(self, func):
         """x.op(...) or op.overload(...)."""
-        if isinstance(func.value, ast.Name) and func.value.id not in self.variables and \
-                self.scope.lookup(func.value.id) is None:
+        if (
+            isinstance(func.value, ast.Name)
+            and func.value.id not in self.variables
+            and self.scope.lookup(func.value.id) is None
+        ):
             entries = [e for e in self.catalog.overloads(func.value.id) if e.schema.overload == func.attr]
             if entries:
                 return func.value.id, [], entries
@@ -62,7 +71,7 @@ class Calls:
             kind = args.pop(0).id
         text = args[0].value if args and isinstance(args[0], ast.Constant) else None
         if kind not in KINDS or not isinstance(text, str):
-            raise CatalogError("fail(KindError, \"message\", values...)")
+            raise CatalogError('fail(KindError, "message", values...)')
         message, values = error_text(text, [self.value(a) for a in args[1:]])
         self.code.emit("mt_error_set(MT_ERR_%s, %s);" % (KINDS[kind], ", ".join([message] + values)))
         self.code.emit("goto fail;")
@@ -90,7 +99,9 @@ class Calls:
         if inplace:
             if not used[0].temp:
                 raise CatalogError("only a fresh result may be written in place")
-            code.attempt("mt_%s(%s)" % (entry.c + ("" if entry.only_inplace else "_inplace"), ", ".join(texts)))
+            code.attempt(
+                "mt_%s(%s)" % (entry.c + ("" if entry.only_inplace else "_inplace"), ", ".join(texts))
+            )
             result, used = used[0], used[1:]
         else:
             result, outs = self.result_of(entry, dest)
@@ -107,7 +118,9 @@ class Calls:
             name = code.new_list()
             return Value("Tensors", "(mt_tensors){%s.data, %s.n}" % (name, name), temp=name), ["&" + name]
         if kind == "value":
-            tag = {"ScalarType": "dtype"}.get(entry.schema.returns[0][0].base, entry.schema.returns[0][0].base)
+            tag = {"ScalarType": "dtype"}.get(
+                entry.schema.returns[0][0].base, entry.schema.returns[0][0].base
+            )
             local = code.new_local(tag)
             return Value(tag, local), ["&" + local]
         if len(entry.schema.returns) == 1:
@@ -117,5 +130,6 @@ class Calls:
             return Value("Tensor", name, temp=name), ["&" + name]
         names = [code.new_tensor() for _ in entry.schema.returns]
         items = [Value("Tensor", n, temp=n) for n in names]
-        return Value("tuple", items=items, names=tuple(n or "" for _, n in entry.schema.returns)), \
-            ["&" + n for n in names]
+        return Value("tuple", items=items, names=tuple(n or "" for _, n in entry.schema.returns)), [
+            "&" + n for n in names
+        ]

@@ -1,19 +1,47 @@
-"""Reads the YAML files into entries and validates each entry on its own. What concerns several entries (names,
-duplicates) is in check.py; formulas are validated by compiling them."""
+"""Reads the YAML files into entries and validates each entry on its own.
+
+What concerns several entries (names, duplicates) is in check.py; formulas are validated by compiling them.
+"""
+
 import glob
 import os
 import re
-from dataclasses import dataclass
-
 import yaml
 
 import schema as schema_module
-from model import (ABSENT, DTYPE_CLASSES, DTYPES, KINDS, POINTWISE, PROMOTES, REDUCE_PROMOTES, SPACES, VARIANTS,
-                   Entry, Gradient)
+from located import convert, flag_of, text_of, words_of
+from model import (
+    ABSENT,
+    DTYPE_CLASSES,
+    DTYPES,
+    KINDS,
+    POINTWISE,
+    PROMOTES,
+    REDUCE_PROMOTES,
+    SPACES,
+    VARIANTS,
+    Entry,
+    Gradient,
+)
 from schema import CatalogError
 
-TEXT = ("kind", "kernel", "expr", "impl", "view", "meta", "check", "promote", "formula", "cost", "node", "jvp",
-        "struct", "doc", "cname")
+TEXT = (
+    "kind",
+    "kernel",
+    "expr",
+    "impl",
+    "view",
+    "meta",
+    "check",
+    "promote",
+    "formula",
+    "cost",
+    "node",
+    "jvp",
+    "struct",
+    "doc",
+    "cname",
+)
 WORDS = ("variants", "dtypes", "operands", "params", "contiguous", "numbers", "alias")
 FLAGS = ("promote_params", "identity", "index_out", "scalars_ok", "factory", "random")
 FIELDS = ("op", "grad", "absent", "deprecated", "samples") + TEXT + WORDS + FLAGS
@@ -21,46 +49,6 @@ BODIES = ("kind", "kernel", "expr", "impl", "view")
 OPERAND_COUNT = {"unary": 1, "binary": 2, "compare": 2, "ternary": 3}
 MAX_ARGS, MAX_OUTS, MAX_PARAMS = 20, 6, 4
 _C_IDENT = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*$")
-
-
-@dataclass
-class Located:
-    value: object   # str, list of Located, dict of name to Located
-    where: str
-
-
-def _convert(node, file_name):
-    where = "%s:%d" % (file_name, node.start_mark.line + 1)
-    if isinstance(node, yaml.ScalarNode):
-        return Located(node.value, where)
-    if isinstance(node, yaml.SequenceNode):
-        return Located([_convert(n, file_name) for n in node.value], where)
-    result = {}
-    for key, value in node.value:
-        if not isinstance(key, yaml.ScalarNode):
-            raise CatalogError("a key must be a word", "%s:%d" % (file_name, key.start_mark.line + 1))
-        if key.value in result:
-            raise CatalogError("'%s' occurs twice" % key.value, "%s:%d" % (file_name, key.start_mark.line + 1))
-        result[key.value] = _convert(value, file_name)
-    return Located(result, where)
-
-
-def _text(item):
-    if not isinstance(item.value, str):
-        raise CatalogError("a word or a line of text is expected", item.where)
-    return " ".join(item.value.split())
-
-
-def _words(item):
-    if isinstance(item.value, list):
-        return tuple(_text(i) for i in item.value)
-    return tuple(_text(item).split())
-
-
-def _flag(item):
-    if item.value not in ("true", "false"):
-        raise CatalogError("true or false is expected", item.where)
-    return item.value == "true"
 
 
 class EntryReader:
@@ -83,15 +71,15 @@ class EntryReader:
             if name not in FIELDS:
                 raise CatalogError("unknown field '%s'" % name, self.raw[name].where)
         try:
-            self.schema = schema_module.parse(_text(self.raw["op"]))
+            self.schema = schema_module.parse(text_of(self.raw["op"]))
         except CatalogError as e:
             self.fail(e.message)
         for name in TEXT:
-            self.fields[name] = _text(self.raw[name]) if name in self.raw else None
+            self.fields[name] = text_of(self.raw[name]) if name in self.raw else None
         for name in WORDS:
-            self.fields[name] = _words(self.raw[name]) if name in self.raw else ()
+            self.fields[name] = words_of(self.raw[name]) if name in self.raw else ()
         for name in FLAGS:
-            self.fields[name] = _flag(self.raw[name]) if name in self.raw else False
+            self.fields[name] = flag_of(self.raw[name]) if name in self.raw else False
         if self.fields["expr"] is not None:
             self.fields["expr"] = self.raw["expr"].value.strip()
         self.check_shape()
@@ -101,10 +89,17 @@ class EntryReader:
         self.read_grad()
         self.read_others()
         f = self.fields
-        return Entry(schema=self.schema, where=self.where, family=self.family,
-                     expr_where=self.raw["expr"].where if "expr" in self.raw else None,
-                     c=f.pop("cname") or "", variants=frozenset(f.pop("variants")), cost=f.pop("cost") or "0.3",
-                     doc=f.pop("doc"), **f)
+        return Entry(
+            schema=self.schema,
+            where=self.where,
+            family=self.family,
+            expr_where=self.raw["expr"].where if "expr" in self.raw else None,
+            c=f.pop("cname") or "",
+            variants=frozenset(f.pop("variants")),
+            cost=f.pop("cost") or "0.3",
+            doc=f.pop("doc"),
+            **f,
+        )
 
     def check_shape(self):
         s = self.schema
@@ -116,8 +111,10 @@ class EntryReader:
             self.fail("the field 'doc' is missing", "doc")
         given = [b for b in BODIES if self.fields[b]]
         if len(given) > 1:
-            self.fail("only one of kind, kernel, expr, impl and view may be given, not %s" % " and ".join(given),
-                      given[1])
+            self.fail(
+                "only one of kind, kernel, expr, impl and view may be given, not %s" % " and ".join(given),
+                given[1],
+            )
         for name in ("kernel", "impl", "view", "meta", "formula", "check", "cname"):
             if self.fields[name] and not _C_IDENT.match(self.fields[name]):
                 self.fail("'%s' is no C name" % self.fields[name], name)
@@ -155,7 +152,10 @@ class EntryReader:
         out = []
         for token in self.fields["dtypes"]:
             if token not in DTYPE_CLASSES and token not in DTYPES:
-                self.fail("unknown dtype '%s'; known: %s" % (token, " ".join(tuple(DTYPE_CLASSES) + DTYPES)), "dtypes")
+                self.fail(
+                    "unknown dtype '%s'; known: %s" % (token, " ".join(tuple(DTYPE_CLASSES) + DTYPES)),
+                    "dtypes",
+                )
             out.extend(DTYPE_CLASSES.get(token, (token,)))
         self.fields["dtypes"] = tuple(d for d in DTYPES if d in out)
 
@@ -164,7 +164,10 @@ class EntryReader:
         for name in self.fields[field]:
             k = self.schema.arg_index(name)
             if k < 0:
-                self.fail("'%s' is no argument; known: %s" % (name, " ".join(a.name for a in self.schema.args)), field)
+                self.fail(
+                    "'%s' is no argument; known: %s" % (name, " ".join(a.name for a in self.schema.args)),
+                    field,
+                )
             out.append(k)
         return tuple(out)
 
@@ -172,8 +175,16 @@ class EntryReader:
         f, kind = self.fields, self.fields["kind"]
         if kind and kind not in KINDS:
             self.fail("unknown kind '%s'; known: %s" % (kind, " ".join(KINDS)), "kind")
-        only = {"promote": KINDS, "formula": KINDS, "operands": POINTWISE, "absent": KINDS, "params": KINDS,
-                "promote_params": POINTWISE, "identity": ("reduce",), "index_out": ("reduce",)}
+        only = {
+            "promote": KINDS,
+            "formula": KINDS,
+            "operands": POINTWISE,
+            "absent": KINDS,
+            "params": KINDS,
+            "promote_params": POINTWISE,
+            "identity": ("reduce",),
+            "index_out": ("reduce",),
+        }
         for name, kinds in only.items():
             if name in self.raw and kind not in kinds:
                 self.fail("'%s' belongs to entries of kind %s" % (name, " ".join(kinds)), name)
@@ -210,18 +221,26 @@ class EntryReader:
             if len(s.returns) != 1 or not s.returns[0][0].is_tensor:
                 self.fail("a pointwise op has one result of type Tensor")
             f["operands"] = self.arg_indices("operands") or tuple(
-                i for i, a in enumerate(s.args) if a.type.is_tensor)
+                i for i, a in enumerate(s.args) if a.type.is_tensor
+            )
             if len(f["operands"]) != OPERAND_COUNT.get(kind, len(f["operands"])) or len(f["operands"]) > 4:
-                self.fail("the kind %s has %s operands, not %d" % (kind, OPERAND_COUNT.get(kind, "at most 4"),
-                                                                  len(f["operands"])))
+                self.fail(
+                    "the kind %s has %s operands, not %d"
+                    % (kind, OPERAND_COUNT.get(kind, "at most 4"), len(f["operands"]))
+                )
             for i in f["operands"]:
-                if s.args[i].type.optional or not (s.args[i].type.is_tensor or str(s.args[i].type) == "Scalar"):
+                if s.args[i].type.optional or not (
+                    s.args[i].type.is_tensor or str(s.args[i].type) == "Scalar"
+                ):
                     self.fail("the operand '%s' must be a Tensor or a Scalar" % s.args[i].name)
             rest = [i for i in range(len(s.args)) if i not in f["operands"]]
         rest = f["params"] or rest
         for i in rest:
             if not s.args[i].type.is_number:
-                self.fail("the argument '%s' of type %s cannot be handed to a loop" % (s.args[i].name, s.args[i].type))
+                self.fail(
+                    "the argument '%s' of type %s cannot be handed to a loop"
+                    % (s.args[i].name, s.args[i].type)
+                )
         if len(rest) > MAX_PARAMS:
             self.fail("more than %d numbers for the loop" % MAX_PARAMS)
         f["params"] = tuple(rest)
@@ -235,9 +254,11 @@ class EntryReader:
             for name, value in item.value.items():
                 if self.schema.arg_index(name) not in self.fields["params"]:
                     raise CatalogError("'%s' is no number handed to the loop" % name, value.where)
-                if _text(value) not in ABSENT:
-                    raise CatalogError("unknown value '%s'; known: %s" % (_text(value), " ".join(ABSENT)), value.where)
-                given[name] = _text(value)
+                if text_of(value) not in ABSENT:
+                    raise CatalogError(
+                        "unknown value '%s'; known: %s" % (text_of(value), " ".join(ABSENT)), value.where
+                    )
+                given[name] = text_of(value)
         out = []
         for i in self.fields["params"]:
             arg = self.schema.args[i]
@@ -250,9 +271,11 @@ class EntryReader:
         f, s, raw = self.fields, self.schema, self.raw.get("grad")
         f["grads"] = ()
         if raw is None:
-            differentiable = (not f["dtypes"] or any(d[0] in "fcb" and d != "b8" for d in f["dtypes"]))
+            differentiable = not f["dtypes"] or any(d[0] in "fcb" and d != "b8" for d in f["dtypes"])
             composite = f["expr"] or f["impl"] or not any(f[b] for b in BODIES)
-            tensors = any(a.type.base == "Tensor" for a in s.args) and any(t.base == "Tensor" for t, _ in s.returns)
+            tensors = any(a.type.base == "Tensor" for a in s.args) and any(
+                t.base == "Tensor" for t, _ in s.returns
+            )
             if differentiable and tensors and not composite:
                 self.fail("give the gradient in 'grad', or 'grad: none'")
             f["grad"] = "parts" if composite else "none"
@@ -270,8 +293,11 @@ class EntryReader:
             for name in names:
                 k = s.arg_index(name)
                 if k < 0 or s.args[k].type.base != "Tensor":
-                    raise CatalogError("'%s' is no tensor argument; known: %s" % (
-                        name, " ".join(a.name for a in s.args if a.type.base == "Tensor")), value.where)
+                    raise CatalogError(
+                        "'%s' is no tensor argument; known: %s"
+                        % (name, " ".join(a.name for a in s.args if a.type.base == "Tensor")),
+                        value.where,
+                    )
                 if name in seen:
                     raise CatalogError("'%s' has two gradients" % name, value.where)
                 if len(names) > 1 and s.args[k].type.is_list:
@@ -291,16 +317,18 @@ class EntryReader:
                 self.fail("'%s' is no Tensor argument" % s.args[i].name, "numbers")
         if f["struct"] and (len(s.returns) < 2 or not all(n for _, n in s.returns)):
             self.fail("a struct needs several named results", "struct")
-        f["samples"] = tuple(_text(i) for i in self._list("samples"))
+        f["samples"] = tuple(text_of(i) for i in self._list("samples"))
         deprecated = []
         for item in self._list("deprecated"):
             try:
-                old = schema_module.parse(_text(item))
+                old = schema_module.parse(text_of(item))
             except CatalogError as e:
                 raise CatalogError(e.message, item.where) from None
             types = {a.name: a.type for a in s.args}
             if old.name != s.name or any(types.get(a.name) != a.type for a in old.args):
-                raise CatalogError("a deprecated signature has the name and some of the arguments of the op", item.where)
+                raise CatalogError(
+                    "a deprecated signature has the name and some of the arguments of the op", item.where
+                )
             deprecated.append(old)
         f["deprecated"] = tuple(deprecated)
 
@@ -331,7 +359,7 @@ def read_file(path, errors):
     entries = []
     for node in root.value:
         try:
-            entries.append(EntryReader(_convert(node, name), name[:-len(".yaml")]).read())
+            entries.append(EntryReader(convert(node, name), name[: -len(".yaml")]).read())
         except CatalogError as e:
             errors.append((e.where, e.message))
     return entries

@@ -1,4 +1,5 @@
 """The frozen model of the catalog: entries, their C names, and lookups. Built by load.py."""
+
 import re
 from dataclasses import dataclass, field
 
@@ -8,20 +9,42 @@ POINTWISE = ("unary", "binary", "compare", "ternary", "special")
 KINDS = POINTWISE + ("reduce",)
 VARIANTS = ("function", "method", "inplace", "inplace_function", "out", "nn", "linalg", "fft", "special")
 SPACES = ("nn", "linalg", "fft", "special")
-PROMOTES = ("default", "float", "compare", "bool", "real", "none", "first", "where", "masked", "complex",
-            "float_real")
+PROMOTES = (
+    "default",
+    "float",
+    "compare",
+    "bool",
+    "real",
+    "none",
+    "first",
+    "where",
+    "masked",
+    "complex",
+    "float_real",
+)
 REDUCE_PROMOTES = ("same", "sum", "float", "bool", "index", "real")
-ABSENT = {"zero": "ZERO", "lowest": "LOWEST", "highest": "HIGHEST", "-inf": "NEG_INF", "inf": "INF",
-          "-1": "MINUS_ONE"}
+ABSENT = {
+    "zero": "ZERO",
+    "lowest": "LOWEST",
+    "highest": "HIGHEST",
+    "-inf": "NEG_INF",
+    "inf": "INF",
+    "-1": "MINUS_ONE",
+}
 
 DTYPES = ("b8", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "c64", "c128")
-DTYPE_CLASSES = {"bool": ("b8",), "int": ("u8", "i8", "i16", "i32", "i64"), "float": ("f16", "bf16", "f32", "f64"),
-                 "complex": ("c64", "c128")}
+DTYPE_CLASSES = {
+    "bool": ("b8",),
+    "int": ("u8", "i8", "i16", "i32", "i64"),
+    "float": ("f16", "bf16", "f32", "f64"),
+    "complex": ("c64", "c128"),
+}
 
 
 @dataclass(frozen=True)
 class Gradient:
     """One line of a `grad` map: the inputs it serves (several for a grouped line) and the expression."""
+
     inputs: tuple
     text: str
     where: str
@@ -30,8 +53,8 @@ class Gradient:
 @dataclass(frozen=True)
 class Entry:
     schema: Schema
-    where: str                      # "binary.yaml:12"
-    family: str                     # stem of the file
+    where: str  # "binary.yaml:12"
+    family: str  # stem of the file
     variants: frozenset = frozenset()
     kind: str = None
     kernel: str = None
@@ -44,20 +67,20 @@ class Entry:
     dtypes: tuple = ()
     promote: str = None
     formula: str = None
-    operands: tuple = ()            # argument indices
-    params: tuple = ()              # argument indices of the numbers handed to the loop
-    absent: tuple = ()              # one token per param
+    operands: tuple = ()  # argument indices
+    params: tuple = ()  # argument indices of the numbers handed to the loop
+    absent: tuple = ()  # one token per param
     promote_params: bool = False
     identity: bool = False
     index_out: bool = False
-    contiguous: tuple = ()          # argument indices
+    contiguous: tuple = ()  # argument indices
     cost: str = "1"
-    grad: str = "parts"             # formulas, none, not_implemented, parts (differentiable through its parts)
+    grad: str = "parts"  # formulas, none, not_implemented, parts (differentiable through its parts)
     grads: tuple = ()
     node: str = None
     jvp: str = None
     alias: tuple = ()
-    deprecated: tuple = ()          # of Schema
+    deprecated: tuple = ()  # of Schema
     numbers: tuple = ()
     scalars_ok: bool = False
     factory: bool = False
@@ -65,7 +88,7 @@ class Entry:
     struct: str = None
     doc: str = ""
     samples: tuple = ()
-    c: str = ""                     # C name, filled by the catalog
+    c: str = ""  # C name, filled by the catalog
     problems: tuple = field(default=(), compare=False)
 
     @property

@@ -1,4 +1,5 @@
 """What the emitters of tables share: loop rows, and which kernel serves which key of an op."""
+
 from model import POINTWISE
 
 TEMPLATES = {"unary": "unary", "binary": "binary", "compare": "compare", "ternary": "ternary"}
@@ -6,7 +7,7 @@ USUAL_N_IN = {"unary": 1, "binary": 2, "compare": 2, "ternary": 3}
 
 
 class Row:
-    """One row of a loop table: a formula with its macros, and the union of the dtypes of the ops that use it."""
+    """One row of a loop table: a formula and the union of the dtypes of the ops that use it."""
 
     def __init__(self, entry, index):
         self.entry, self.index = entry, index

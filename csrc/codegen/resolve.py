@@ -1,4 +1,5 @@
 """Which overload does a call in a formula mean, and how does a value become a parameter."""
+
 from cfunc import NUMBERS, TAGS, describe
 from schema import CatalogError
 
@@ -16,7 +17,9 @@ def to_scalar(value):
 
 
 def _fit_list(value, type_, narrowed):
-    element = {"Tensor": ("Tensor",), "int": ("int",), "float": ("float", "int"), "bool": ("bool",)}[type_.base]
+    element = {"Tensor": ("Tensor",), "int": ("int",), "float": ("float", "int"), "bool": ("bool",)}[
+        type_.base
+    ]
     for item in value.items:
         if item.tag == "none" and type_.element_optional:
             continue
@@ -136,6 +139,13 @@ def coerce(code, value, type_):
 
 def none_text(type_):
     tag = TAGS[type_.base, type_.is_list]
-    return {"Tensors": "(mt_tensors){NULL, -1}", "ints": "(mt_ints){NULL, -1}", "bools": "(mt_ints){NULL, -1}",
-            "floats": "(mt_floats){NULL, -1}", "dtype": "MT_DTYPE_NONE", "layout": "-1", "format": "-1",
-            "device": "MT_DEVICE_NONE"}.get(tag, "NULL")
+    return {
+        "Tensors": "(mt_tensors){NULL, -1}",
+        "ints": "(mt_ints){NULL, -1}",
+        "bools": "(mt_ints){NULL, -1}",
+        "floats": "(mt_floats){NULL, -1}",
+        "dtype": "MT_DTYPE_NONE",
+        "layout": "-1",
+        "format": "-1",
+        "device": "MT_DEVICE_NONE",
+    }.get(tag, "NULL")

@@ -1,4 +1,5 @@
-"""Compiles an expression into the result parameters of a function: one tensor, several, a list or a plain value."""
+"""Compiles an expression into result parameters: one tensor, several, a list or a plain value."""
+
 import ast
 
 from cfunc import TAGS, describe
@@ -8,7 +9,10 @@ from schema import CatalogError
 
 
 def into_tensors(compiler, node, dests):
-    """Several tensors: a tuple, or a call of an op with that many results. A dest is the C text of a mt_tensor **."""
+    """Several tensors: a tuple, or a call of an op with that many results.
+
+    A dest is the C text of a mt_tensor **.
+    """
     if len(dests) == 1:
         return compiler.tensor_into(node, dests[0])
     if isinstance(node, ast.IfExp):
@@ -43,7 +47,9 @@ def into_list(compiler, node, dest):
     elif value.tag == "Tensors":
         code.attempt("mt_tensor_list_new(%s, %s.n)" % (dest, value.c))
         code.emit("for (int i = 0; i < %s.n; i++)" % value.c)
-        code.emit("    %s->data[i] = %s.data[i] ? mt_tensor_ref(%s.data[i]) : NULL;" % (dest, value.c, value.c))
+        code.emit(
+            "    %s->data[i] = %s.data[i] ? mt_tensor_ref(%s.data[i]) : NULL;" % (dest, value.c, value.c)
+        )
     elif value.tag == "list":
         code.attempt("mt_tensor_list_new(%s, %d)" % (dest, len(value.items)))
         for i, item in enumerate(value.items):

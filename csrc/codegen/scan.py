@@ -1,5 +1,8 @@
-"""Finds out which of the C functions and formulas that the catalog names are written already, so that the build
-links before all of them are: an entry without its function becomes one without implementation."""
+"""Finds out which of the C functions and formulas that the catalog names are written already.
+
+So the build links before all of them are: an entry without its function becomes one without implementation.
+"""
+
 import glob
 import os
 import re
@@ -29,7 +32,7 @@ class Sources:
             while at < len(text) and depth:
                 depth += {"(": 1, ")": -1}.get(text[at], 0)
                 at += 1
-            if text[at:at + 40].lstrip().startswith("{"):
+            if text[at : at + 40].lstrip().startswith("{"):
                 self.functions.add(match.group(1))
 
     def has_formula(self, entry):
@@ -44,8 +47,11 @@ class Sources:
             if not self.has_formula(entry):
                 out.append("formula %s" % entry.formula)
         if entry.kernel:
-            out += [n for n in ("mt_cpu_" + entry.kernel, "mt_meta_%s" % entry.meta if entry.meta else None)
-                    if n and n not in self.functions]
+            out += [
+                n
+                for n in ("mt_cpu_" + entry.kernel, "mt_meta_%s" % entry.meta if entry.meta else None)
+                if n and n not in self.functions
+            ]
         if entry.impl and "mt_impl_" + entry.impl not in self.functions:
             out.append("mt_impl_" + entry.impl)
         if entry.view and "mt_view_" + entry.view not in self.functions:

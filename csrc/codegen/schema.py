@@ -5,11 +5,24 @@
 
 Alias annotations such as Tensor(a!) are read and dropped; SymInt is int.
 """
+
 import re
 from dataclasses import dataclass
 
-BASES = ("Tensor", "Scalar", "int", "float", "bool", "str", "ScalarType", "Layout", "Device",
-         "MemoryFormat", "Generator", "Storage")
+BASES = (
+    "Tensor",
+    "Scalar",
+    "int",
+    "float",
+    "bool",
+    "str",
+    "ScalarType",
+    "Layout",
+    "Device",
+    "MemoryFormat",
+    "Generator",
+    "Storage",
+)
 LISTS = ("Tensor", "int", "float", "bool")
 RETURNS = ("Tensor", "Scalar", "int", "float", "bool", "ScalarType")
 
@@ -27,8 +40,8 @@ class CatalogError(Exception):
 class Type:
     base: str
     is_list: bool = False
-    size: int = 0               # N of int[N]
-    optional: bool = False      # T? or T[]?
+    size: int = 0  # N of int[N]
+    optional: bool = False  # T? or T[]?
     element_optional: bool = False  # Tensor?[]
 
     def __str__(self):
@@ -54,7 +67,7 @@ class Type:
 class Arg:
     name: str
     type: Type
-    default: str = None         # as written, None: required
+    default: str = None  # as written, None: required
     keyword_only: bool = False
 
     def __str__(self):
@@ -66,7 +79,7 @@ class Schema:
     name: str
     overload: str
     args: tuple
-    returns: tuple              # of (Type, name or None)
+    returns: tuple  # of (Type, name or None)
 
     def __str__(self):
         parts = []
@@ -137,9 +150,13 @@ def split_top(text, separator=","):
 def _check_default(type_, text):
     """Raises unless the default suits the type."""
     number = re.match(r"-?(\d+(\.\d*)?(e[-+]?\d+)?|\.\d+|inf)$", text)
-    ok = (text == "None" and type_.optional)
+    ok = text == "None" and type_.optional
     if type_.is_list:
-        ok = ok or bool(re.match(r"\[.*\]$", text)) or (type_.size > 0 and bool(number or text in ("True", "False")))
+        ok = (
+            ok
+            or bool(re.match(r"\[.*\]$", text))
+            or (type_.size > 0 and bool(number or text in ("True", "False")))
+        )
     elif type_.base == "int":
         ok = ok or bool(re.match(r"-?\d+$", text))
     elif type_.base == "float":
@@ -198,11 +215,11 @@ def parse(text):
         if depth == 0:
             close_at = i
             break
-    rest = text[close_at + 1:].strip() if close_at > 0 else ""
+    rest = text[close_at + 1 :].strip() if close_at > 0 else ""
     if not rest.startswith("->"):
         raise CatalogError("the signature '%s' lacks '-> result'" % text)
     args, keyword_only, seen = [], False, set()
-    for part in split_top(text[open_at + 1:close_at]):
+    for part in split_top(text[open_at + 1 : close_at]):
         if part == "*":
             keyword_only = True
             continue

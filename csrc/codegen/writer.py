@@ -1,4 +1,5 @@
 """Collects the generated files in memory and writes those that changed."""
+
 import os
 
 
@@ -14,7 +15,7 @@ class Writer:
         self.files[name] = text
 
     def write(self, folder):
-        """Returns the names of the files that were rewritten. Files of earlier runs that are no longer made go."""
+        """Returns the names of the files that were rewritten. C files that are no longer made go."""
         os.makedirs(folder, exist_ok=True)
         changed = []
         for name in sorted(self.files):

@@ -1,5 +1,8 @@
-"""Evaluates the formulas of the catalog with PyTorch, so that they can be compared with PyTorch's own gradients
-without a build of minitorch. Used by test_formulas.py."""
+"""Evaluates the formulas of the catalog with PyTorch.
+
+So they can be compared with PyTorch's own gradients without a build of minitorch. Used by test_formulas.py.
+"""
+
 import ast
 import math
 import operator
@@ -50,13 +53,14 @@ def list_backward(forward):
             if grad is not None:
                 view.copy_(grad)
         return out
+
     return run
 
 
 def cat_backward(grad, shapes, dim):
     sizes, at = [], 0
     while at < len(shapes):
-        sizes.append(shapes[at + 1:at + 1 + shapes[at]])
+        sizes.append(shapes[at + 1 : at + 1 + shapes[at]])
         at += 1 + shapes[at]
     return list(torch.split(grad, [s[dim] for s in sizes], dim))
 
@@ -79,16 +83,18 @@ def repeat_backward(grad, repeats, shape):
 def masked_scatter_backward(grad, mask, sizes):
     picked = grad.masked_select(mask)
     out = grad.new_zeros(sizes)
-    out.view(-1)[:picked.numel()] = picked
+    out.view(-1)[: picked.numel()] = picked
     return out
 
 
 def by_autograd(function):
     """The gradient of a function of the first tensor, for private ops whose body is C."""
+
     def run(grad, self, *rest):
         x = self.detach().clone().requires_grad_()
         with torch.enable_grad():
             return torch.autograd.grad(function(x, *rest), x, grad)[0]
+
     return run
 
 
@@ -100,7 +106,8 @@ PRIVATE = {
     "split_backward": list_backward(torch.Tensor.split),
     "split_with_sizes_backward": list_backward(torch.Tensor.split_with_sizes),
     "unbind_backward": lambda grads, dim, sizes, dtype, device: list_backward(
-        lambda out, _, d: out.unbind(d))(grads, None, dim, sizes, dtype, device),
+        lambda out, _, d: out.unbind(d)
+    )(grads, None, dim, sizes, dtype, device),
     "cat_backward": cat_backward,
     "as_strided_backward": as_strided_backward,
     "repeat_backward": repeat_backward,
@@ -117,11 +124,29 @@ PRIVATE = {
     "_softmax": torch.ops.aten._softmax,
 }
 
-BIN = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-       ast.Pow: operator.pow, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.BitAnd: operator.and_,
-       ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.MatMult: operator.matmul}
-COMPARE = {ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
-           ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not}
+BIN = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.MatMult: operator.matmul,
+}
+COMPARE = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+}
 METADATA = ("shape", "dtype", "device", "ndim")
 
 
@@ -169,7 +194,9 @@ class Interpreter:
 
     def on_UnaryOp(self, node, env):
         value = self.eval(node.operand, env)
-        return -value if isinstance(node.op, ast.USub) else not value if isinstance(node.op, ast.Not) else ~value
+        return (
+            -value if isinstance(node.op, ast.USub) else not value if isinstance(node.op, ast.Not) else ~value
+        )
 
     def on_BinOp(self, node, env):
         return BIN[type(node.op)](self.eval(node.left, env), self.eval(node.right, env))
@@ -227,7 +254,9 @@ class Interpreter:
         if name in ("index", "index_put", "index_put_"):
             return getattr(torch.ops.aten, name)(*args, **kwargs)
         spaces = (torch.Tensor, torch) if args and isinstance(args[0], torch.Tensor) else (torch,)
-        for space in (torch,) if name in ("where", "real", "imag") else spaces + (torch._C._nn, torch.ops.aten):
+        for space in (
+            (torch,) if name in ("where", "real", "imag") else spaces + (torch._C._nn, torch.ops.aten)
+        ):
             if hasattr(space, name):
                 return getattr(space, name)(*args, **kwargs)
         raise NameError(name)

@@ -1,5 +1,8 @@
-"""The generator: signatures, messages with file and line, golden output for six representative ops, and the compiled
-formulas under a C compiler. `python tests/codegen/test_codegen.py` rewrites the golden files."""
+"""The generator: signatures, messages with file and line, golden output, compiled formulas.
+
+`python tests/codegen/test_codegen.py` rewrites the golden files.
+"""
+
 import os
 import shutil
 import subprocess
@@ -15,10 +18,24 @@ CATALOG = os.path.join(HERE, "catalog")
 sys.path.insert(0, CODEGEN)
 import schema  # noqa: E402
 
-# What a reviewer should see change: one file each for a pointwise op, a reduction, a kernel, a view, a composite and an
-# op with several results; all from tests/codegen/catalog.
-GOLDEN = ["op_table.c", "ops.h", "kernels.h", "tables.h", "ops_api.c", "adapters.c", "composites.c", "grads_sample.c",
-          "loops_binary.c", "loops_reduce.c", "loops_unary_v3.c", "methods.c", "_C.pyi", "ops_reference.md"]
+# What a reviewer should see change, made from tests/codegen/catalog: a pointwise op, a reduction, a kernel, a
+# view, a composite, an op with several results, and what their formulas call.
+GOLDEN = [
+    "op_table.c",
+    "ops.h",
+    "kernels.h",
+    "tables.h",
+    "ops_api.c",
+    "adapters.c",
+    "composites.c",
+    "grads_sample.c",
+    "loops_binary.c",
+    "loops_reduce.c",
+    "loops_unary_v3.c",
+    "methods.c",
+    "_C.pyi",
+    "ops_reference.md",
+]
 
 
 def run(*args):
@@ -58,17 +75,21 @@ def test_stale_files_go(generated):
 
 # --- signatures ---
 
-@pytest.mark.parametrize("text", [
-    "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
-    "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0) -> Tensor",
-    "uniform_(Tensor self, float from=0.0, float to=1.0, *, Generator? generator=None) -> Tensor",
-    'gelu(Tensor self, *, str approximate="none") -> Tensor',
-    "unbind.int(Tensor self, int dim=0) -> Tensor[]",
-    "item(Tensor self) -> Scalar",
-])
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+        "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+        "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+        "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0) -> Tensor",
+        "uniform_(Tensor self, float from=0.0, float to=1.0, *, Generator? generator=None) -> Tensor",
+        'gelu(Tensor self, *, str approximate="none") -> Tensor',
+        "unbind.int(Tensor self, int dim=0) -> Tensor[]",
+        "item(Tensor self) -> Scalar",
+    ],
+)
 def test_signature_round_trip(text):
     assert str(schema.parse(text)) == text
 
@@ -81,17 +102,20 @@ def test_annotations_and_symints_are_dropped():
     assert str(schema.parse("f(Tensor(a!)? x=None) -> Tensor(a!)")) == "f(Tensor? x=None) -> Tensor"
 
 
-@pytest.mark.parametrize("text, message", [
-    ("add", "cannot read the signature"),
-    ("add(Tensor self)", "lacks '-> result'"),
-    ("add(Tensr self) -> Tensor", "unknown type 'Tensr'"),
-    ("add(Tensor self, Tensor self) -> Tensor", "occurs twice"),
-    ("add(Tensor self, int n=x) -> Tensor", "no default for the type int"),
-    ("add(Tensor self, int n=1, int m) -> Tensor", "without a default"),
-    ("add(str[] s) -> Tensor", "no lists of 'str'"),
-    ("add(int[3]? s=None, *, Tensor?[] t) -> (Tensor, int)", "must all be of type Tensor"),
-    ("add(Tensor self) -> Device", "no op may return"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("add", "cannot read the signature"),
+        ("add(Tensor self)", "lacks '-> result'"),
+        ("add(Tensr self) -> Tensor", "unknown type 'Tensr'"),
+        ("add(Tensor self, Tensor self) -> Tensor", "occurs twice"),
+        ("add(Tensor self, int n=x) -> Tensor", "no default for the type int"),
+        ("add(Tensor self, int n=1, int m) -> Tensor", "without a default"),
+        ("add(str[] s) -> Tensor", "no lists of 'str'"),
+        ("add(int[3]? s=None, *, Tensor?[] t) -> (Tensor, int)", "must all be of type Tensor"),
+        ("add(Tensor self) -> Device", "no op may return"),
+    ],
+)
 def test_signature_mistakes(text, message):
     with pytest.raises(schema.CatalogError, match=message.replace("[", r"\[").replace("]", r"\]")):
         schema.parse(text)
@@ -132,39 +156,81 @@ MISTAKES = [
     (UNARY + "  kernel: neg\n  doc: x\n", 4, "only one of"),
     (UNARY + "  variants: function metod\n  doc: x\n", 4, "unknown variant 'metod'"),
     (UNARY + "  promote: up\n  grad: none\n  doc: x\n", 4, "unknown promote 'up'"),
-    ("- op: neg(Tensor self) -> Tensor\n  kind: unary\n  dtypes: floaty\n  doc: x\n", 3, "unknown dtype 'floaty'"),
-    ("- op: neg(Tensor self, Tensor b) -> Tensor\n  kind: unary\n  dtypes: float\n  grad: none\n  doc: x\n", 1,
-     "has 1 operands, not 2"),
-    ("- op: neg(Tensor self, str s) -> Tensor\n  kind: unary\n  dtypes: float\n  grad: none\n  doc: x\n", 1,
-     "cannot be handed to a loop"),
-    ("- op: f(Tensor self, Scalar? s=None) -> Tensor\n  kind: unary\n  dtypes: float\n  grad: none\n  doc: x\n", 1,
-     "'absent' must say"),
+    (
+        "- op: neg(Tensor self) -> Tensor\n  kind: unary\n  dtypes: floaty\n  doc: x\n",
+        3,
+        "unknown dtype 'floaty'",
+    ),
+    (
+        "- op: neg(Tensor self, Tensor b) -> Tensor\n"
+        "  kind: unary\n  dtypes: float\n  grad: none\n  doc: x\n",
+        1,
+        "has 1 operands, not 2",
+    ),
+    (
+        "- op: neg(Tensor self, str s) -> Tensor\n  kind: unary\n  dtypes: float\n  grad: none\n  doc: x\n",
+        1,
+        "cannot be handed to a loop",
+    ),
+    (
+        "- op: f(Tensor self, Scalar? s=None) -> Tensor\n"
+        "  kind: unary\n  dtypes: float\n  grad: none\n  doc: x\n",
+        1,
+        "'absent' must say",
+    ),
     ("- op: f(Tensor self) -> Tensor\n  kernel: f\n  doc: x\n", 2, "needs a meta rule"),
-    ("- op: mul(Tensor self, Tensor other) -> Tensor\n  expr: self\n  doc: x\n", 1, "declared already at a.yaml:1"),
+    (
+        "- op: mul(Tensor self, Tensor other) -> Tensor\n  expr: self\n  doc: x\n",
+        1,
+        "declared already at a.yaml:1",
+    ),
     ("- op: _mul(Tensor self) -> Tensor\n  expr: self\n  doc: x\n", 1, "give one of them a 'cname'"),
     ("- op: f(Tensor self) -> Tensor\n  expr: self\n  alias: mul\n  doc: x\n", 1, "is an op of its own"),
     ("- op: f_(Tensor self) -> Tensor\n  variants: inplace\n  impl: f\n  doc: x\n", 2, "in-place form"),
     ("- op: f(Tensor self) -> Tensor[]\n  variants: out\n  impl: f\n  doc: x\n", 2, "out= needs"),
     ("- op: f(Tensor self) -> Tensor\n  variants: function nn\n  impl: f\n  doc: x\n", 2, "one namespace"),
-    ("- op: f(Tensor self) -> Tensor\n  expr: self\n  deprecated:\n    - f(int n) -> Tensor\n  doc: x\n", 4,
-     "a deprecated signature"),
+    (
+        "- op: f(Tensor self) -> Tensor\n  expr: self\n  deprecated:\n    - f(int n) -> Tensor\n  doc: x\n",
+        4,
+        "a deprecated signature",
+    ),
     ("- op: f(Tensor self) -> Tensor\n  expr: self\n  struct: f\n  doc: x\n", 3, "several named results"),
     (UNARY + "  grad:\n    slf: grad\n  doc: x\n", 5, "'slf' is no tensor argument; known: self"),
-    (UNARY + "  grad:\n    self: grad * slf\n  doc: x\n", 5, "unknown name 'slf'; in scope: self grad result"),
+    (
+        UNARY + "  grad:\n    self: grad * slf\n  doc: x\n",
+        5,
+        "unknown name 'slf'; in scope: self grad result",
+    ),
     (UNARY + "  grad:\n    self: grad * self.coss()\n  doc: x\n", 5, "there is no op 'coss'"),
     (UNARY + "  grad:\n    self: grad *\n  doc: x\n", 5, "not a formula"),
-    (UNARY + "  grad:\n    self: '[x for x in grad]'\n  doc: x\n", 5, "'ListComp' is not part of the formula language"),
+    (
+        UNARY + "  grad:\n    self: '[x for x in grad]'\n  doc: x\n",
+        5,
+        "'ListComp' is not part of the formula language",
+    ),
     (UNARY + "  grad:\n    self: split(grad)\n  doc: x\n", 5, "a Tensor is expected, not tuple"),
     (UNARY + "  grad:\n    self: mul(grad)\n  doc: x\n", 5, "mul lacks the argument 'other'"),
     (UNARY + "  grad:\n    self: mul(grad, 'a')\n  doc: x\n", 5, "argument 'other' is Tensor, not str"),
-    (UNARY + "  grad:\n    self: grad if grad else self\n  doc: x\n", 5, "a condition is a bool or an int, not Tensor"),
+    (
+        UNARY + "  grad:\n    self: grad if grad else self\n  doc: x\n",
+        5,
+        "a condition is a bool or an int, not Tensor",
+    ),
     ("- op: f(Tensor self, Tensor? w) -> Tensor\n  expr: self * w\n  doc: x\n", 2, "(may be None here)"),
-    ("- op: f(Tensor self, int n) -> Tensor\n  expr: self if n is None else self\n  doc: x\n", 2, "n is never None"),
+    (
+        "- op: f(Tensor self, int n) -> Tensor\n  expr: self if n is None else self\n  doc: x\n",
+        2,
+        "n is never None",
+    ),
     ("- op: f(Tensor self) -> Tensor\n  expr: self.mul_(self)\n  doc: x\n", 2, "there is no op 'mul_'"),
     ("- op: f(Tensor self) -> int\n  expr: self\n  doc: x\n", 2, "the result is Tensor, not int"),
-    ("- op: f(Tensor self) -> Tensor\n  expr: fail(\"%s %d\", 1)\n  doc: x\n", 2, "placeholders"),
-    ("- op: f(Tensor[] a, Tensor[] b) -> Tensor\n  impl: f\n  grad:\n    a: grads\n    b: grads\n  doc: x\n", 4,
-     "only one list argument"),
+    ('- op: f(Tensor self) -> Tensor\n  expr: fail("%s %d", 1)\n  doc: x\n', 2, "placeholders"),
+    (
+        "- op: f(Tensor[] a, Tensor[] b) -> Tensor\n"
+        "  impl: f\n  grad:\n    a: grads\n    b: grads\n  doc: x\n",
+        4,
+        "only one list argument",
+    ),
     ("- op: f(Tensor self) -> Tensor\n expr: self\n", 2, ""),
     ("a: 1\n", 1, "a list of entries"),
 ]
@@ -201,8 +267,14 @@ def test_the_catalog_is_good():
 def test_explain():
     result = run("--explain", "hypot", "--ops", CATALOG, "--assume-written")
     assert result.returncode == 0
-    for text in ("sample.yaml:", "kernel[CPU] = mt_pointwise_kernel", "hypot_f32", "HypotBackward0", "mt_hypot_inplace",
-                 "static int hypot_self"):
+    for text in (
+        "sample.yaml:",
+        "kernel[CPU] = mt_pointwise_kernel",
+        "hypot_f32",
+        "HypotBackward0",
+        "mt_hypot_inplace",
+        "static int hypot_self",
+    ):
         assert text in result.stdout
     assert run("--explain", "hypott", "--ops", CATALOG).returncode == 1
 
@@ -225,18 +297,43 @@ needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="no compiler"
 @needs_gcc
 def test_generated_code_compiles(generated):
     for name in ("op_table.c", "ops_api.c", "adapters.c", "composites.c", "grads_sample.c"):
-        subprocess.check_call(["gcc", "-std=gnu17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
-                               "-I" + os.path.join(ROOT, "csrc"), "-I" + str(generated), str(generated / name)])
+        subprocess.check_call(
+            [
+                "gcc",
+                "-std=gnu17",
+                "-Wall",
+                "-Wextra",
+                "-Wpedantic",
+                "-Werror",
+                "-fsyntax-only",
+                "-I" + os.path.join(ROOT, "csrc"),
+                "-I" + str(generated),
+                str(generated / name),
+            ]
+        )
 
 
 @needs_gcc
 def test_no_reference_leaks(generated, tmp_path):
-    """Runs the compiled formulas against a small runtime that counts references, with every call failing in turn."""
+    """Runs the compiled formulas with a small runtime that counts references; every call fails in turn."""
     program = str(tmp_path / "run")
     flags = ["-fsanitize=address,undefined"] if _has_sanitizer(tmp_path) else []
-    subprocess.check_call(["gcc", "-std=gnu17", "-g", *flags, "-I" + os.path.join(ROOT, "csrc"), "-I" + str(generated),
-                           os.path.join(HERE, "mock_runtime.c"), str(generated / "composites.c"),
-                           str(generated / "grads_sample.c"), "-lm", "-o", program])
+    subprocess.check_call(
+        [
+            "gcc",
+            "-std=gnu17",
+            "-g",
+            *flags,
+            "-I" + os.path.join(ROOT, "csrc"),
+            "-I" + str(generated),
+            os.path.join(HERE, "mock_runtime.c"),
+            str(generated / "composites.c"),
+            str(generated / "grads_sample.c"),
+            "-lm",
+            "-o",
+            program,
+        ]
+    )
     result = subprocess.run([program], capture_output=True, text=True, env={"ASAN_OPTIONS": "detect_leaks=1"})
     assert result.returncode == 0, result.stdout + result.stderr
 
@@ -245,7 +342,9 @@ def _has_sanitizer(tmp_path):
     source = tmp_path / "probe.c"
     source.write_text("int main(void) { return 0; }\n")
     probe = str(tmp_path / "probe")
-    built = subprocess.run(["gcc", "-fsanitize=address,undefined", str(source), "-o", probe], capture_output=True)
+    built = subprocess.run(
+        ["gcc", "-fsanitize=address,undefined", str(source), "-o", probe], capture_output=True
+    )
     return built.returncode == 0 and subprocess.run([probe], capture_output=True).returncode == 0
 
 

@@ -1,4 +1,5 @@
 """The catalog against a running PyTorch: signatures and where each name is visible."""
+
 import re
 
 import pytest
@@ -14,8 +15,11 @@ CATALOG = read_catalog()
 THEIRS = {}
 for _s in torch._C._jit_get_all_schemas():
     if _s.name.startswith("aten::"):
-        _text = str(_s)[len("aten::"):].replace("dtype=4", "dtype=long").replace("memory_format=0",
-                                                                                "memory_format=contiguous_format")
+        _text = (
+            str(_s)[len("aten::") :]
+            .replace("dtype=4", "dtype=long")
+            .replace("memory_format=0", "memory_format=contiguous_format")
+        )
         try:
             _parsed = schema.parse(_text)
             THEIRS[_parsed.full_name] = _parsed
@@ -31,7 +35,7 @@ def normal(text):
     return re.sub(r"=(-?[\d.]+(e-?\d+)?)", lambda m: "=%g" % float(m.group(1)), text).replace("'", '"')
 
 
-EXTRA = {"absolute_"}    # a function here, only a method upstream
+EXTRA = {"absolute_"}  # a function here, only a method upstream
 KNOWN = [e for e in CATALOG.entries if e.schema.full_name in THEIRS and not MERGED.match(e.name)]
 
 
@@ -54,12 +58,21 @@ def test_names_are_where_pytorch_has_them():
             spaced = any(name.startswith(s + "_") for s in ("linalg", "fft", "special"))
             if "method" in e.variants and not spaced and not hasattr(methods, name):
                 wrong.append((e.where, name, "method"))
-            if "function" in e.variants and not spaced and not (hasattr(functions, name) or hasattr(torch, name)):
+            if (
+                "function" in e.variants
+                and not spaced
+                and not (hasattr(functions, name) or hasattr(torch, name))
+            ):
                 wrong.append((e.where, name, "function"))
             if e.space and not spaced and not hasattr(SPACES[e.space], name):
                 wrong.append((e.where, name, e.space))
             if "inplace_function" in e.variants and not spaced and not hasattr(functions, name + "_"):
                 wrong.append((e.where, name + "_", "function"))
-            if "inplace" in e.variants and "method" in e.variants and not spaced and not hasattr(methods, name + "_"):
+            if (
+                "inplace" in e.variants
+                and "method" in e.variants
+                and not spaced
+                and not hasattr(methods, name + "_")
+            ):
                 wrong.append((e.where, name + "_", "method"))
     assert [w for w in wrong if w[1] not in EXTRA] == []
