@@ -183,7 +183,7 @@ int mt_tensor_new_like(mt_tensor **out, const mt_tensor *like, mt_dtype dtype)
 {
     int64_t stride[MT_MAX_DIM];
 
-    if (like->flags & MT_FLAG_CONTIGUOUS)
+    if (mt_tensor_has_plain_strides(like))
         return mt_tensor_new(out, dtype, like->ndim, like->size, like->device);
     mt_shape_strides_like(stride, like);
     return mt_tensor_new_strided(out, dtype, like->ndim, like->size, stride, like->device);

@@ -151,6 +151,20 @@ static inline bool mt_tensor_is_contiguous(const mt_tensor *t)
     return (t->flags & MT_FLAG_CONTIGUOUS) != 0;
 }
 
+/* Strides exactly as a new contiguous tensor of these sizes has them. A contiguous tensor may have others in dims of size 1
+   and when it is empty; what copies a layout keeps even those. */
+static inline bool mt_tensor_has_plain_strides(const mt_tensor *t)
+{
+    int64_t step = 1;
+
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        if (t->stride[i] != step)
+            return false;
+        step *= t->size[i] > 1 ? t->size[i] : 1;
+    }
+    return true;
+}
+
 /* A view requires grad when its base does, even when the base began to after the view was made. */
 static inline bool mt_tensor_requires_grad(const mt_tensor *t)
 {

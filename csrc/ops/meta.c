@@ -61,19 +61,6 @@ int mt_meta_same_dtype(const mt_tensor *a, const mt_tensor *b)
 
 /* --- memory order --- */
 
-/* Row-major strides to the letter, not only where they matter. */
-static bool is_canonical(const mt_tensor *t)
-{
-    int64_t step = 1;
-
-    for (int i = t->ndim - 1; i >= 0; i--) {
-        if (t->stride[i] != step || t->size[i] == 0)
-            return false;
-        step *= t->size[i];
-    }
-    return true;
-}
-
 /* Results that need no sorting. Operands of one shape that share a layout hand it on, and row-major ones (beside single
    elements) cannot ask for another order. *model is the operand whose strides count; NULL: row major. */
 static bool common_layout(const mt_tensor **model, const mt_tensor *const *operand, int n, int ndim,
@@ -91,7 +78,7 @@ static bool common_layout(const mt_tensor **model, const mt_tensor *const *opera
             is_same = false;
             continue;
         }
-        is_plain &= is_canonical(t);
+        is_plain &= t->numel > 0 && mt_tensor_has_plain_strides(t);
         if (!mt_shape_equal(t->ndim, t->size, ndim, size)) {
             is_same = is_plain = false;
             break;
@@ -168,7 +155,7 @@ int mt_meta_same_as(mt_call *call)
 {
     const mt_tensor *t = first_tensor(call);
     int64_t stride[MT_MAX_DIM];
-    bool is_ordered = !(t->flags & MT_FLAG_CONTIGUOUS);
+    bool is_ordered = !mt_tensor_has_plain_strides(t);
 
     if (is_ordered)
         mt_shape_strides_like(stride, t);

@@ -10,7 +10,7 @@ int mt_out_assign(mt_call *call, int k, mt_tensor *value)
 {
     mt_tensor *out = call->out[k];
     int64_t stride[MT_MAX_DIM];
-    bool is_ordered = !(value->flags & MT_FLAG_CONTIGUOUS);
+    bool is_ordered = !mt_tensor_has_plain_strides(value);
 
     if (!out) {
         call->out[k] = mt_tensor_ref(value);

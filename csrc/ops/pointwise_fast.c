@@ -27,19 +27,6 @@ static inline bool records_nothing(uint32_t keys, bool writes)
     return !(keys & ~(CPU | AUTOGRAD)) && (!(keys & AUTOGRAD) || (!mt_thread.grad_mode && !writes));
 }
 
-/* Row-major strides to the letter: beside a number or a 0-d operand other strides would order the result. */
-static inline bool is_canonical(const mt_tensor *t)
-{
-    int64_t step = 1;
-
-    for (int i = t->ndim - 1; i >= 0; i--) {
-        if (t->stride[i] != step)
-            return false;
-        step *= t->size[i];
-    }
-    return true;
-}
-
 static inline bool same_shape(const mt_tensor *a, const mt_tensor *b)
 {
     if (a->ndim != b->ndim || a->numel != b->numel)
@@ -167,7 +154,7 @@ int mt_fast_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
             like = b;
         else if (b->ndim != 0)
             return 0;
-        if (!is_canonical(like))
+        if (!mt_tensor_has_plain_strides(like))
             return 0;
     }
     if ((op->flags & MT_OPF_CHECKED) && !mt_dtype_is_float(d))
@@ -194,7 +181,7 @@ int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_sca
         return 0;
     if (b.category > (uint8_t)mt_dtype_category(d) || b.is_unsigned || mt_compute_dtype(d) != d)
         return 0;
-    if ((scalar_first && spec->promote == MT_PROMOTE_FIRST) || !is_canonical(a))
+    if ((scalar_first && spec->promote == MT_PROMOTE_FIRST) || !mt_tensor_has_plain_strides(a))
         return 0;
     result = result_dtype(spec, d);
     if (result == MT_DTYPE_NONE || (*out && !can_write(*out, a, result, a, NULL)))
