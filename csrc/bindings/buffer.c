@@ -162,6 +162,37 @@ PyBufferProcs *mt_py_tensor_buffer(void)
     return &procs;
 }
 
+PyObject *mt_py_tensor_bytes(PyObject *self, PyObject *unused)
+{
+    mt_tensor *t = mt_py_impl(self);
+    PyObject *items, *bytes;
+    mt_scalar s;
+
+    (void)unused;
+    if (!mt_dtype_is_integral((mt_dtype)t->dtype, true)) {
+        PyObject *view = PyMemoryView_FromObject(self);
+
+        bytes = view ? PyObject_CallMethod(view, "tobytes", NULL) : NULL;
+        Py_XDECREF(view);
+        return bytes;
+    }
+    if (t->numel == 1) { /* an index: that many zeros, as for any integer */
+        MT_PY_TRY(mt_tensor_item(&s, t));
+        if (s.v.i < 0) {
+            PyErr_SetString(PyExc_ValueError, "negative count");
+            return NULL;
+        }
+        bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)s.v.i);
+        if (bytes)
+            memset(PyBytes_AS_STRING(bytes), 0, (size_t)s.v.i);
+        return bytes;
+    }
+    items = mt_py_to_list(t);
+    bytes = items ? PyBytes_FromObject(items) : NULL;
+    Py_XDECREF(items);
+    return bytes;
+}
+
 /* --- import --- */
 
 static void drop_view(void *ctx)

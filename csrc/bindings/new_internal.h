@@ -55,6 +55,7 @@ int mt_py_tensor_from_storage(mt_tensor **out, PyObject *o, mt_dtype dtype);
 /* A tensor of this dtype and device from the arguments of a legacy constructor. Python exception. */
 int mt_py_legacy_make(mt_tensor **out, mt_dtype dtype, mt_device device, PyObject *args, PyObject *kwargs);
 PyObject *mt_py_method_new(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *mt_py_type(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 int mt_py_tensor_types_init(PyObject *module);
 
 /* --- subclasses, storages as methods (tensor_class.c) --- */
@@ -89,6 +90,9 @@ void mt_py_drop_reference(void *o);
 
 /* A 1-D tensor over a buffer. count < 0: all of it. Python exception. */
 int mt_py_tensor_from_buffer(mt_tensor **out, PyObject *o, mt_dtype dtype, int64_t count, int64_t offset);
+
+/* bytes(t): what iterating over the items of an integer tensor gives, the raw memory of other tensors. */
+PyObject *mt_py_tensor_bytes(PyObject *self, PyObject *unused);
 
 /* --- DLPack (dlpack.c) --- */
 

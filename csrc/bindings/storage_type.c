@@ -332,7 +332,32 @@ static PyObject *use_count(PyObject *module, PyObject *cdata)
     return PyLong_FromUnsignedLong(mt_refcount_get(&s->refs));
 }
 
+static PyObject *storage_address(PyObject *module, PyObject *o)
+{
+    (void)module;
+    if (!mt_py_is_tensor(o))
+        return PyErr_Format(PyExc_TypeError, "_storage_address(): argument must be Tensor, not %s", Py_TYPE(o)->tp_name);
+    return PyLong_FromVoidPtr(mt_py_impl(o)->storage);
+}
+
+static PyObject *data_address(PyObject *module, PyObject *o)
+{
+    (void)module;
+    if (!mt_py_is_tensor(o))
+        return PyErr_Format(PyExc_TypeError, "_data_address(): argument must be Tensor, not %s", Py_TYPE(o)->tp_name);
+    return PyLong_FromVoidPtr(mt_py_impl(o)->storage->data);
+}
+
+static PyObject *has_storage(PyObject *module, PyObject *o)
+{
+    (void)module;
+    return PyBool_FromLong(mt_py_is_tensor(o));
+}
+
 static PyMethodDef functions[] = {
+    {"_storage_address", storage_address, METH_O, NULL},
+    {"_data_address", data_address, METH_O, NULL},
+    {"_has_storage", has_storage, METH_O, NULL},
     {"_storage_Use_Count", use_count, METH_O, NULL},
     {"_register_storage_class", register_class, METH_O, NULL},
     {NULL, NULL, 0, NULL},

@@ -100,6 +100,9 @@ static int from_sizes(mt_tensor **out, const target *to, PyObject *const *items,
     for (Py_ssize_t i = 0; i < n; i++) {
         int rc = as_size(&size[i], items[i]);
 
+        if (rc < 0 && PyLong_Check(items[i]))
+            PyErr_Format(PyExc_TypeError, "new(): argument 'size' failed to unpack the object at pos %zd with error "
+                                          "\"Overflow when unpacking long long\"", i + 1);
         if (rc == 0)
             PyErr_Format(PyExc_TypeError,
                          "new(): argument 'size' failed to unpack the object at pos %zd with error \"type must be tuple of "

@@ -319,6 +319,10 @@ PyMethodDef mt_py_creation_methods[] = {
     {"as_subclass", FAST(mt_py_as_subclass),
      "as_subclass(cls) -> Tensor\n\nThis tensor as an object of a subclass: same memory, same history."},
     {"untyped_storage", mt_py_untyped_storage, METH_NOARGS, "untyped_storage() -> UntypedStorage\n\nThe memory."},
+    {"type", FAST(mt_py_type),
+     "type(dtype=None, non_blocking=False, **kwargs) -> str or Tensor\n\n"
+     "The name of the legacy type, or this tensor as another dtype, type object or type name."},
+    {"__bytes__", mt_py_tensor_bytes, METH_NOARGS, NULL},
     {"is_pinned", FAST(mt_py_is_pinned), "is_pinned() -> bool: is the memory page-locked?"},
     {"pin_memory", FAST(mt_py_pin_memory), "pin_memory() -> Tensor: a copy in page-locked memory."},
     {"set_", FAST(mt_py_set),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "ops.h"
 
 typedef struct tensor_type {
     PyTypeObject type;
@@ -144,11 +145,32 @@ static PyObject *type_of(mt_dtype dtype, bool cuda)
     return (PyObject *)self;
 }
 
-/* "FloatTensor", "torch.FloatTensor", "torch.cuda.FloatTensor". */
+/* "torch.FloatTensor", "torch.cuda.FloatTensor"; the first word may be missing when `loose`. */
+static bool parse_name(mt_dtype *dtype, bool *cuda, const char *text, bool loose)
+{
+    if (strncmp(text, "torch.", 6) == 0)
+        text += 6;
+    else if (!loose)
+        return false;
+    *cuda = strncmp(text, "cuda.", 5) == 0;
+    if (*cuda)
+        text += 5;
+    for (int d = 0; d < MT_DTYPE_COUNT; d++) {
+        size_t n = strlen(mt_dtype_table[d].legacy);
+
+        if (strncmp(text, mt_dtype_table[d].legacy, n) == 0 && strcmp(text + n, "Tensor") == 0) {
+            *dtype = (mt_dtype)d;
+            return true;
+        }
+    }
+    return false;
+}
+
 static PyObject *find_type(PyObject *module, PyObject *name)
 {
-    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL, *at = text;
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     PyObject *type;
+    mt_dtype dtype;
     bool cuda;
 
     (void)module;
@@ -157,21 +179,12 @@ static PyObject *find_type(PyObject *module, PyObject *name)
             PyErr_SetString(PyExc_TypeError, "_tensor_type(): the name must be a str");
         return NULL;
     }
-    if (strncmp(at, "torch.", 6) == 0)
-        at += 6;
-    cuda = strncmp(at, "cuda.", 5) == 0;
-    if (cuda)
-        at += 5;
-    for (int d = 0; d < MT_DTYPE_COUNT; d++) {
-        size_t n = strlen(mt_dtype_table[d].legacy);
-
-        if (has_type((mt_dtype)d) && strncmp(at, mt_dtype_table[d].legacy, n) == 0 && strcmp(at + n, "Tensor") == 0) {
-            type = type_of((mt_dtype)d, cuda);
-            return type ? Py_NewRef(type) : NULL;
-        }
+    if (!parse_name(&dtype, &cuda, text, true) || !has_type(dtype)) {
+        PyErr_Format(PyExc_ValueError, "invalid type: '%U'", name);
+        return NULL;
     }
-    PyErr_Format(PyExc_ValueError, "invalid type: '%U'", name);
-    return NULL;
+    type = type_of(dtype, cuda);
+    return type ? Py_NewRef(type) : NULL;
 }
 
 static PyObject *all_types(PyObject *module, PyObject *unused)
@@ -187,6 +200,74 @@ static PyObject *all_types(PyObject *module, PyObject *unused)
                 Py_CLEAR(list);
         }
     return list;
+}
+
+/* --- Tensor.type --- */
+
+static PyObject *type_name(const mt_tensor *t)
+{
+    static const char *const places[MT_DEVICE_TYPE_COUNT] = {"", "cuda.", "meta."};
+
+    return PyUnicode_FromFormat("torch.%s%sTensor", places[t->device.type], mt_dtype_table[t->dtype].legacy);
+}
+
+/* A dtype, a type object, the class Tensor (the default dtype), or a name. */
+static int wanted_type(mt_dtype *dtype, mt_device *device, PyObject *o)
+{
+    const char *name = NULL;
+    bool cuda;
+
+    if (mt_py_is_dtype(o)) {
+        *dtype = mt_py_dtype_of(o);
+        return 0;
+    }
+    if (mt_py_tensor_type_info(o, dtype, device))
+        return mt_device_check(device) < 0 ? mt_py_fail() : 0;
+    if (o == (PyObject *)mt_tensor_type) {
+        *dtype = mt_default_dtype();
+        *device = MT_CPU;
+        return 0;
+    }
+    if (PyType_Check(o)) {
+        name = ((PyTypeObject *)o)->tp_name;
+    } else if (!PyUnicode_Check(o)) {
+        PyErr_SetString(PyExc_TypeError, "dtype must be a type, str, or dtype object");
+        return -1;
+    } else if (!(name = PyUnicode_AsUTF8(o))) {
+        return -1;
+    }
+    if (PyType_Check(o) || !parse_name(dtype, &cuda, name, false)) {
+        PyErr_Format(PyExc_ValueError, "invalid type: '%s'", name);
+        return -1;
+    }
+    *device = cuda ? (mt_device){MT_DEVICE_CUDA, -1} : MT_CPU;
+    return mt_device_check(device) < 0 ? mt_py_fail() : 0;
+}
+
+PyObject *mt_py_type(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    static mt_scan scan = {"type", 3, 2, 0, {"dtype", "non_blocking", "memory_format"}, {NULL}};
+    mt_tensor *t = mt_py_impl(self), *result = NULL;
+    mt_device device = t->device;
+    PyObject *value[3];
+    mt_dtype dtype;
+    bool non_blocking = false;
+    int format = -1;
+
+    if (mt_py_needs_override(self))
+        return mt_py_method_override(self, "type", args, nargs, kwnames);
+    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 || mt_py_scan_bool(&non_blocking, &scan, 1, value[1]) < 0)
+        return NULL;
+    if (!value[0] || value[0] == Py_None)
+        return type_name(t);
+    if (wanted_type(&dtype, &device, value[0]) < 0)
+        return NULL;
+    if (value[2] && value[2] != Py_None && (format = mt_py_memory_format_of(value[2])) < 0) {
+        mt_py_scan_mismatch(&scan, 2, 0, "torch.memory_format", value[2]);
+        return NULL;
+    }
+    MT_PY_TRY(mt_to_device(&result, t, device, dtype, non_blocking, false, format));
+    return mt_py_wrap(result);
 }
 
 static PyMethodDef functions[] = {

@@ -167,3 +167,21 @@ def test_as_subclass(torch):
     assert x.as_subclass(torch.Tensor) is not x and x.as_subclass(cls=Sub).shape == (2, 3)
     raises(lambda: x.as_subclass(int), TypeError, "does not inherit from Tensor")
     raises(lambda: x.as_subclass(3), TypeError, "cls must be a type (got int)")
+
+
+def test_type(torch):
+    x = torch.ones(2, 3)
+    assert x.type() == x.type(None) == "torch.FloatTensor" and torch.ones(2, dtype=torch.bool).type() == "torch.BoolTensor"
+    assert torch.ones(2, dtype=torch.complex64).type() == "torch.ComplexFloatTensor"
+    assert torch.ones(2, device="meta").type() == "torch.meta.FloatTensor"
+    for same in (torch.float32, torch.FloatTensor, "torch.FloatTensor", torch.Tensor):
+        assert x.type(same) is x
+    for other in (torch.int32, torch.IntTensor, "torch.IntTensor"):
+        assert x.type(other).dtype is torch.int32
+    assert x.type(torch.int32, True).dtype is torch.int32 and x.type(dtype=torch.int32, non_blocking=True).shape == (2, 3)
+    assert x.type("torch.ComplexFloatTensor").dtype is torch.complex64
+    for bad in ("FloatTensor", "torch.float32", "foo"):
+        raises(lambda: x.type(bad), ValueError, "invalid type: '%s'" % bad)
+    raises(lambda: x.type(int), ValueError, "invalid type: 'int'")
+    raises(lambda: x.type(3), TypeError, "dtype must be a type, str, or dtype object")
+    raises(lambda: x.type(foo=3), TypeError, "type() got an unexpected keyword argument 'foo'")

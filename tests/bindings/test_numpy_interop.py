@@ -259,6 +259,17 @@ def test_buffer_refuses(torch):
     raises(lambda: torch.frombuffer(torch.ones(2, 3).t(), dtype=torch.float32), RuntimeError, "could not retrieve buffer")
 
 
+def test_bytes(torch):
+    assert bytes(torch.tensor([1, 2], dtype=torch.uint8)) == b"\1\2" and bytes(torch.arange(3)) == b"\0\1\2"
+    assert bytes(torch.tensor([3])) == bytes(3)
+    raises(lambda: bytes(torch.tensor([300, 1])), ValueError)
+
+
+@needs_buffer
+def test_bytes_of_floats(torch):
+    assert bytes(torch.tensor([1.0, 2.0])) == np.array([1.0, 2.0], dtype=np.float32).tobytes()
+
+
 # --- without NumPy ---
 
 

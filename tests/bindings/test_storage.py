@@ -167,6 +167,12 @@ def test_use_count(torch):
     assert torch._C._storage_Use_Count(s._cdata) == 2
 
 
+def test_addresses(torch):
+    x = torch.arange(6.0)
+    assert torch._C._storage_address(x[1:]) == x.untyped_storage()._cdata and torch._C._has_storage(x)
+    assert torch._C._data_address(x[1:]) == x.data_ptr()
+
+
 def test_weak_numbers(torch):
     S = torch.UntypedStorage
     s = S(4)
