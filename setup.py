@@ -39,7 +39,7 @@ LAYERS = {  # folder -> flags
 def run_codegen(out):
     """Runs the generator when one of its inputs is newer than its stamp."""
     stamp = os.path.join(out, "stamp")
-    inputs = [p for pattern in ("csrc/ops/*.yaml", "csrc/codegen/*.py", "csrc/core/*.def", "csrc/**/*.c")
+    inputs = [p for pattern in ("csrc/ops/*.yaml", "csrc/codegen/*.py", "csrc/core/*.def", "csrc/math/*.h", "csrc/**/*.c")
               for p in glob.glob(os.path.join(ROOT, pattern), recursive=True)]
     newest = max(os.path.getmtime(p) for p in inputs)
     if not os.path.exists(stamp) or os.path.getmtime(stamp) < newest:
