@@ -162,14 +162,27 @@ static PyMethodDef guard_methods[] = {
 
 static PyTypeObject NoGrad_Type, EnableGrad_Type;
 
+/* With a function as argument: the decorated function. */
 static PyObject *guard_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     grad_guard *g = (grad_guard *)type->tp_alloc(type, 0);
+    PyObject *function = PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : Py_None, *decorated;
 
-    (void)args, (void)kwargs;
-    if (g)
-        g->value = !PyType_IsSubtype(type, &NoGrad_Type);
-    return (PyObject *)g;
+    if (!g)
+        return NULL;
+    g->value = !PyType_IsSubtype(type, &NoGrad_Type);
+    if (kwargs && PyDict_GET_SIZE(kwargs))
+        function = PyDict_GetItemString(kwargs, "orig_func");
+    if (!function || PyTuple_GET_SIZE(args) > 1) {
+        PyErr_Format(PyExc_TypeError, "%s() takes one optional argument 'orig_func'", type->tp_name);
+        Py_DECREF(g);
+        return NULL;
+    }
+    if (function == Py_None)
+        return (PyObject *)g;
+    decorated = PyObject_CallOneArg((PyObject *)g, function);
+    Py_DECREF(g);
+    return decorated;
 }
 
 static PyTypeObject NoGrad_Type = {

@@ -7,6 +7,8 @@ from minitorch import _C
 class _Decorator:
     """Calling the manager decorates a function; functools and friends load only then."""
 
+    __slots__ = ()
+
     def __call__(self, orig_func):
         from minitorch.utils._contextlib import _DecoratorContextManager
 
@@ -31,10 +33,7 @@ class no_grad(_C._NoGrad, _Decorator):
         False
     """
 
-    def __new__(cls, orig_func=None):
-        if orig_func is None:
-            return super().__new__(cls)
-        return cls()(orig_func)
+    __slots__ = ()
 
 
 class enable_grad(_C._EnableGrad, _Decorator):
@@ -43,10 +42,7 @@ class enable_grad(_C._EnableGrad, _Decorator):
     Context manager and decorator: operations inside are recorded again, within a no_grad block.
     """
 
-    def __new__(cls, orig_func=None):
-        if orig_func is None:
-            return super().__new__(cls)
-        return cls()(orig_func)
+    __slots__ = ()
 
 
 class set_grad_enabled(_Decorator):
