@@ -5,12 +5,17 @@
 
 #include "ops/reduce_internal.h"
 
-static bool is_named(const mt_call *call, const char *a, const char *b)
+/* The name as messages have it: private ops (_var) speak for the public ones. */
+static const char *name_of(const mt_call *call)
 {
-    return strcmp(call->op->name, a) == 0 || strcmp(call->op->name, b) == 0;
+    return call->op->name + (call->op->name[0] == '_');
 }
 
-/* The op without the prefix of its namespace, as messages have it. */
+static bool is_named(const mt_call *call, const char *a, const char *b)
+{
+    return strcmp(name_of(call), a) == 0 || strcmp(name_of(call), b) == 0;
+}
+
 static const char *legacy(mt_dtype d)
 {
     return mt_dtype_table[d].legacy;
@@ -71,7 +76,7 @@ static void find_shape(mt_reduce_plan *p, const mt_call *call)
 static int check_empty(const mt_reduce_plan *p, const mt_call *call)
 {
     bool is_index = call->op->reduce->promote == MT_REDUCE_INDEX;
-    const char *name = call->op->name, *parens = strcmp(name, "aminmax") ? "()" : "";
+    const char *name = name_of(call), *parens = strcmp(name, "aminmax") ? "()" : "";
 
     if (p->self->numel > 0 || call->op->reduce->identity)
         return 0;
@@ -92,7 +97,7 @@ static int check_empty(const mt_reduce_plan *p, const mt_call *call)
 
 static MT_COLD int needs_float(const mt_call *call, mt_dtype got, bool was_given)
 {
-    const char *name = call->op->name;
+    const char *name = name_of(call);
 
     if (strcmp(name, "mean") == 0)
         return mt_error_set(MT_ERR_RUNTIME,
@@ -110,14 +115,25 @@ static MT_COLD int needs_float(const mt_call *call, mt_dtype got, bool was_given
 
 static MT_COLD int no_loop(const mt_call *call, mt_dtype d)
 {
-    const char *name = call->op->name;
+    const char *name = name_of(call);
     bool is_index = is_named(call, "argmax", "argmin");
 
     if (is_index && d == MT_DTYPE_b8)
         return mt_error_set(MT_ERR_RUNTIME, "%s(): does not support bool input", name);
     if (mt_dtype_is_complex(d) && (is_index || call->op->reduce->index_out))
         return mt_error_set(MT_ERR_RUNTIME, "%s(): does not support complex input", name);
-    return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s_cpu\" not implemented for '%s'", name, legacy(d));
+    if (is_named(call, "amax", "amin"))
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s_values_cpu\" not implemented for '%s'",
+                            strcmp(name, "amax") ? "min" : "max", legacy(d));
+    return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s%s\" not implemented for '%s'", name,
+                        is_named(call, "max", "min") ? "_all" : "_cpu", legacy(d));
+}
+
+static bool is_dtype_given(const mt_call *call)
+{
+    int at = call->op->reduce->dtype_arg;
+
+    return at >= 0 && call->arg[at].kind == MT_ARG_DTYPE;
 }
 
 /* The dtype asked for, by argument or (sums, means) by the output given. */
@@ -125,7 +141,7 @@ static mt_dtype wanted_dtype(const mt_call *call)
 {
     const mt_reduce_spec *spec = call->op->reduce;
 
-    if (spec->dtype_arg >= 0 && call->arg[spec->dtype_arg].kind == MT_ARG_DTYPE)
+    if (is_dtype_given(call))
         return (mt_dtype)call->arg[spec->dtype_arg].v.i;
     if (call->variant == MT_VARIANT_OUT && call->out[0] && spec->dtype_arg >= 0)
         return (mt_dtype)call->out[0]->dtype;
@@ -199,21 +215,10 @@ static int find_params(mt_reduce_plan *p, const mt_call *call)
             mt_warn(MT_WARN_USER,
                     "%s(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
                     "(input numel divided by output numel).",
-                    call->op->name) < 0)
+                    name_of(call)) < 0)
             return -1;
     }
     return 0;
-}
-
-int mt_reduce_plan_make(mt_reduce_plan *p, const mt_call *call)
-{
-    p->self = call->arg[0].v.tensor;
-    if (find_dims(p, call) < 0)
-        return -1;
-    find_shape(p, call);
-    if (find_dtypes(p, call) < 0 || check_empty(p, call) < 0)
-        return -1;
-    return find_params(p, call);
 }
 
 /* --- outputs --- */
@@ -230,7 +235,7 @@ static int check_given(const mt_call *call, const mt_reduce_plan *p, int k)
     if (spec->promote == MT_REDUCE_BOOL) {
         if (out->dtype == MT_DTYPE_b8 || out->dtype == MT_DTYPE_u8)
             return 0;
-        return mt_error_set(MT_ERR_RUNTIME, "%s only supports bool tensor for result, got: %s", call->op->name,
+        return mt_error_set(MT_ERR_RUNTIME, "%s only supports bool tensor for result, got: %s", name_of(call),
                             legacy((mt_dtype)out->dtype));
     }
     if (is_named(call, "amax", "amin"))
@@ -238,17 +243,30 @@ static int check_given(const mt_call *call, const mt_reduce_plan *p, int k)
                             "Expected the dtype for input and out to match, but got %s for input's dtype and %s for "
                             "out's dtype.",
                             legacy(expected), legacy((mt_dtype)out->dtype));
-    if (spec->index_out || spec->promote == MT_REDUCE_INDEX || is_named(call, "aminmax", "linalg_vector_norm"))
+    if (spec->index_out || spec->promote == MT_REDUCE_INDEX || is_dtype_given(call) || is_named(call, "aminmax", "linalg_vector_norm"))
         return mt_error_set(MT_ERR_RUNTIME, "Expected out tensor to have dtype %s, but got %s instead", c_name(expected),
                             c_name((mt_dtype)out->dtype));
     return 0;
 }
 
-int mt_reduce_plan_outputs(mt_call *call, const mt_reduce_plan *p)
+int mt_reduce_plan_make(mt_reduce_plan *p, const mt_call *call)
 {
+    p->self = call->arg[0].v.tensor;
+    if (find_dims(p, call) < 0)
+        return -1;
+    find_shape(p, call);
+    if (find_dtypes(p, call) < 0)
+        return -1;
     for (int k = 0; k < p->n_outs; k++)
         if (check_given(call, p, k) < 0)
             return -1;
+    if (check_empty(p, call) < 0)
+        return -1;
+    return find_params(p, call);
+}
+
+int mt_reduce_plan_outputs(mt_call *call, const mt_reduce_plan *p)
+{
     for (int k = 0; k < p->n_outs; k++) {
         mt_dtype d = p->result[k];
 
