@@ -27,12 +27,14 @@ static const char *short_name(const char *name)
     return colons ? colons + 1 : name;
 }
 
+static void node_dealloc(PyObject *o);
+
 static PyObject *type_of_node(const mt_node *n)
 {
     const char *name = short_name(mt_node_name(n));
     PyObject *type = PyDict_GetItemString(node_types, name);
     static PyType_Slot slots[] = {{0, NULL}};
-    PyType_Spec spec = {NULL, 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+    PyType_Spec spec = {NULL, 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots}; /* HAVE_GC is inherited */
     char *full;
 
     if (type)
@@ -47,6 +49,7 @@ static PyObject *type_of_node(const mt_node *n)
         Py_XDECREF(type);
         return NULL;
     }
+    ((PyTypeObject *)type)->tp_dealloc = node_dealloc; /* which gives the type back */
     Py_DECREF(type); /* the dictionary keeps it */
     return type;
 }
