@@ -63,7 +63,7 @@ int mt_tensor_new_like_format(mt_tensor **out, const mt_tensor *like, mt_dtype d
 
     if (memory_format >= 0 && memory_format != MT_FORMAT_PRESERVE)
         return mt_tensor_new_format(out, dtype, like->ndim, like->size, memory_format, device);
-    if (like->flags & MT_FLAG_CONTIGUOUS)
+    if (mt_tensor_has_plain_strides(like))
         return mt_tensor_new(out, dtype, like->ndim, like->size, device);
     mt_shape_strides_like(stride, like);
     return mt_tensor_new_strided(out, dtype, like->ndim, like->size, stride, device);
@@ -97,7 +97,7 @@ static void clear_new(mt_tensor *t)
 /* Zeros in a memory order: clear the storage of a fresh tensor. */
 static int zeros_like_format(mt_tensor **out, mt_tensor *like, mt_dtype dtype, int memory_format, mt_device device)
 {
-    if ((like->flags & MT_FLAG_CONTIGUOUS) && (memory_format <= MT_FORMAT_PRESERVE))
+    if (mt_tensor_has_plain_strides(like) && memory_format <= MT_FORMAT_PRESERVE)
         return mt_tensor_new_zeroed(out, dtype, like->ndim, like->size, device);
     if (mt_tensor_new_like_format(out, like, dtype, memory_format, device) < 0)
         return -1;

@@ -195,11 +195,31 @@ static int find_dtypes(mt_pointwise_plan *p, const mt_call *call)
     return 0;
 }
 
+/* Ops of one operand write its dtype only, without a cast; predicates write bool only. */
+static int check_unary_output(const mt_pointwise_plan *p, const mt_call *call)
+{
+    mt_promote promote = (mt_promote)call->op->pointwise->promote;
+    const mt_tensor *out = call->out[0];
+
+    if (!out || p->n_in != 1 || out->dtype == (uint8_t)p->result)
+        return 0;
+    if (promote == MT_PROMOTE_BOOL && call->variant == MT_VARIANT_OUT && strcmp(call->op->name, "logical_not"))
+        return mt_error_set(MT_ERR_RUNTIME, "%s does not support non-boolean outputs.", call->op->name);
+    if (promote == MT_PROMOTE_REAL && mt_dtype_is_complex(p->row))
+        return call->variant != MT_VARIANT_INPLACE
+                   ? 0
+                   : mt_error_set(MT_ERR_RUNTIME, "In-place %s is not supported for complex tensors.", call->op->name);
+    if (promote == MT_PROMOTE_DEFAULT || promote == MT_PROMOTE_FIRST || promote == MT_PROMOTE_REAL)
+        return mt_error_set(MT_ERR_RUNTIME, "Found dtype %s but expected %s", mt_dtype_table[out->dtype].legacy,
+                            mt_dtype_table[p->result].legacy);
+    return 0;
+}
+
 int mt_pointwise_plan_make(mt_pointwise_plan *p, const mt_call *call)
 {
-    if (gather_operands(p, call) < 0 || find_device(p) < 0 || find_shape(p) < 0)
+    if (gather_operands(p, call) < 0 || find_device(p) < 0 || find_shape(p) < 0 || find_dtypes(p, call) < 0)
         return -1;
-    return find_dtypes(p, call);
+    return check_unary_output(p, call);
 }
 
 /* --- output --- */
