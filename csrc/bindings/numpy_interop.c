@@ -306,7 +306,7 @@ static PyObject *hold_storage(mt_storage *s)
 
     if (capsule) {
         mt_storage_ref(s);
-        s->flags &= (uint16_t)~MT_STORAGE_RESIZABLE;
+        s->flags |= MT_STORAGE_FIXED;
     }
     return capsule;
 }

@@ -197,8 +197,10 @@ static PyObject *py_data_ptr(PyObject *o, PyObject *unused)
 
 static PyObject *py_resizable(PyObject *o, PyObject *unused)
 {
+    uint16_t flags = ((mt_py_storage *)o)->s->flags;
+
     (void)unused;
-    return PyBool_FromLong((((mt_py_storage *)o)->s->flags & MT_STORAGE_RESIZABLE) != 0);
+    return PyBool_FromLong((flags & MT_STORAGE_RESIZABLE) && !(flags & MT_STORAGE_FIXED));
 }
 
 static PyObject *py_new(PyObject *o, PyObject *unused)

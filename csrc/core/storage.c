@@ -154,7 +154,7 @@ int mt_storage_resize(mt_storage *s, size_t nbytes)
     uint16_t flags;
     size_t kept = nbytes < s->nbytes ? nbytes : s->nbytes;
 
-    if (!(s->flags & MT_STORAGE_RESIZABLE))
+    if (!(s->flags & MT_STORAGE_RESIZABLE) || (s->flags & MT_STORAGE_FIXED))
         return mt_error_set(MT_ERR_RUNTIME, "Trying to resize storage that is not resizable");
     if (s->pins)
         return mt_error_set(MT_ERR_RUNTIME, "Trying to resize storage that is in use elsewhere");

@@ -18,6 +18,7 @@ enum {
     MT_STORAGE_RESIZABLE = 1, /* memory is ours; borrowed memory cannot be resized */
     MT_STORAGE_INLINE = 2,    /* data lies in the header block */
     MT_STORAGE_READONLY = 4,  /* a write is allowed but was warned about at creation */
+    MT_STORAGE_FIXED = 16,    /* never to be resized again, because others know its address (NumPy arrays) */
     MT_STORAGE_SHRUNK = 8,    /* was once larger: its tensors may lie outside, see mt_tensor_check_bounds */
 };
 
