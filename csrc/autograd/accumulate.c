@@ -24,6 +24,17 @@ int mt_gradient_sum(mt_tensor **out, mt_tensor *a, mt_tensor *b)
     return mt_add(out, a, b, mt_scalar_from_int(1));
 }
 
+/* Not recorded; the short road serves most gradients. */
+static int add_into(mt_tensor *into, mt_tensor *g)
+{
+    mt_tensor *out = into;
+    int rc = mt_fast_binary(&out, &mt_op_table[MT_OP_add], into, g);
+
+    if (rc)
+        return rc < 0 ? -1 : 0;
+    return mt_add_inplace(into, g, mt_scalar_from_int(1));
+}
+
 int mt_gradient_clone(mt_tensor **out, mt_tensor *g)
 {
     return mt_clone(out, g, MT_FORMAT_PRESERVE);
@@ -41,9 +52,9 @@ int mt_gradient_add(mt_tensor **slot, mt_tensor **grad)
     int rc = -1;
 
     if (!mt_thread.grad_mode && can_add_into(*slot, *grad)) {
-        MT_TRY(mt_add_inplace(*slot, *grad, mt_scalar_from_int(1)));
+        MT_TRY(add_into(*slot, *grad));
     } else if (!mt_thread.grad_mode && can_add_into(*grad, *slot)) {
-        MT_TRY(mt_add_inplace(*grad, *slot, mt_scalar_from_int(1)));
+        MT_TRY(add_into(*grad, *slot));
         sum = *slot;
         *slot = *grad;
         *grad = sum;
@@ -125,7 +136,7 @@ int mt_accumulate(mt_tensor *variable, mt_tensor **grad, bool keep)
     if (old && !mt_thread.grad_mode) {
         if (MT_UNLIKELY(!has_layout_of(old, variable)))
             MT_TRY(warn_layout(old, variable));
-        return mt_add_inplace(old, g, mt_scalar_from_int(1));
+        return add_into(old, g);
     }
     if (old)
         MT_TRY(mt_gradient_sum(&fresh, old, g));

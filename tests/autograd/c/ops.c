@@ -387,6 +387,8 @@ OP(stack, "stack", 1, 0, &stack_grad, stack_kernel);
 OP(cast, "_to_copy", 2, 0, &cast_grad, cast_kernel);
 OP(none, "no_formula", 1, 0, &none_grad, clone_kernel);
 
+const mt_op mt_op_table[] = {{.name = "add", .overload = ""}}; /* for the short road, which is closed here */
+
 /* --- the typed interface --- */
 
 static int run_function(mt_tensor **out, mt_call *call)

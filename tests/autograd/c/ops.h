@@ -6,6 +6,8 @@
 
 #include "core/op.h"
 
+enum { MT_OP_add };
+
 int mt_add(mt_tensor **out, mt_tensor *self, mt_tensor *other, mt_scalar alpha);
 int mt_add_inplace(mt_tensor *self, mt_tensor *other, mt_scalar alpha);
 int mt_mul(mt_tensor **out, mt_tensor *self, mt_tensor *other);
