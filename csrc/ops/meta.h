@@ -41,6 +41,9 @@ int mt_meta_common_device(mt_device *out, const mt_call *call);
 /* RuntimeError "expected scalar type Float but found Double" when the dtypes differ. */
 int mt_meta_same_dtype(const mt_tensor *a, const mt_tensor *b);
 
+/* The error for a dtype without a loop, in PyTorch's words for the op. */
+int mt_meta_refuse_dtype(const mt_op *op, mt_dtype d) MT_COLD;
+
 /* Strides of the result of operands that broadcast to (ndim, size), by PyTorch's rule: the memory order of the first
    operand that has one. False: contiguous (stride is untouched). */
 bool mt_meta_output_strides(int64_t *stride, const mt_tensor *const *operand, int n, int ndim, const int64_t *size);

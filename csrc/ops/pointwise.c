@@ -40,12 +40,6 @@ void mt_pointwise_run_flat(mt_loop_fn *loop, int n_operands, char *const *data, 
 
 /* --- one call --- */
 
-static MT_COLD int no_loop(const mt_op *op, mt_dtype dtype)
-{
-    return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s_cpu\" not implemented for '%s'", op->name,
-                        mt_dtype_table[dtype].legacy);
-}
-
 static mt_loop_fn *find_loop(const mt_op *op, mt_device device, mt_dtype row)
 {
     const mt_loop_row *table = mt_loop_tables[device.type][op->pointwise->family];
@@ -170,7 +164,7 @@ int mt_pointwise_kernel(mt_call *call)
         return -1;
     loop = find_loop(call->op, p.device, p.row);
     if (!loop)
-        return no_loop(call->op, p.row);
+        return mt_meta_refuse_dtype(call->op, p.row);
     if (store_numbers(number, &p) < 0 || mt_pointwise_plan_output(call, &p, true) < 0)
         return -1;
     out = call->out[0];

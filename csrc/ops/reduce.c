@@ -345,8 +345,10 @@ int mt_reduce_kernel(mt_call *call)
     MT_TRY(mt_reduce_plan_make(&p, call));
     MT_TRY(mt_reduce_plan_outputs(call, &p));
     j.loops = mt_reduce_tables[p.self->device.type] ? mt_reduce_tables[p.self->device.type][spec->row][p.row] : NULL;
-    MT_REQUIRE(j.loops && p.n_outs <= 2, MT_ERR_NOT_IMPLEMENTED, "\"%s_cpu\" not implemented for '%s'", call->op->name,
-               mt_dtype_table[p.row].legacy);
+    if (!j.loops || p.n_outs > 2) {
+        mt_meta_refuse_dtype(call->op, p.row);
+        goto fail;
+    }
     in = p.self;
     MT_TRY(cast_input(&cast, &in, p.row));
     MT_TRY(natural_outputs(natural, &p, call));

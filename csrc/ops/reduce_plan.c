@@ -113,22 +113,6 @@ static MT_COLD int needs_float(const mt_call *call, mt_dtype got, bool was_given
     return mt_error_set(MT_ERR_RUNTIME, "%s only support floating point and complex dtypes", name);
 }
 
-static MT_COLD int no_loop(const mt_call *call, mt_dtype d)
-{
-    const char *name = name_of(call);
-    bool is_index = is_named(call, "argmax", "argmin");
-
-    if (is_index && d == MT_DTYPE_b8)
-        return mt_error_set(MT_ERR_RUNTIME, "%s(): does not support bool input", name);
-    if (mt_dtype_is_complex(d) && (is_index || call->op->reduce->index_out))
-        return mt_error_set(MT_ERR_RUNTIME, "%s(): does not support complex input", name);
-    if (is_named(call, "amax", "amin"))
-        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s_values_cpu\" not implemented for '%s'",
-                            strcmp(name, "amax") ? "min" : "max", legacy(d));
-    return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s%s\" not implemented for '%s'", name,
-                        is_named(call, "max", "min") ? "_all" : "_cpu", legacy(d));
-}
-
 static bool is_dtype_given(const mt_call *call)
 {
     int at = call->op->reduce->dtype_arg;
@@ -159,7 +143,7 @@ static int find_dtypes(mt_reduce_plan *p, const mt_call *call)
     if (is_float_only && mt_dtype_category(p->row) < MT_CAT_FLOAT)
         return needs_float(call, p->row, wanted != MT_DTYPE_NONE);
     if (!(spec->dtypes >> p->row & 1))
-        return no_loop(call, p->row);
+        return mt_meta_refuse_dtype(call->op, p->row);
     p->n_outs = call->op->n_outs;
     for (int k = 0; k < p->n_outs; k++) {
         mt_dtype d = p->row;

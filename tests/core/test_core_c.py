@@ -14,7 +14,7 @@ FLAGS = ["-std=gnu17", "-g1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I" 
 SANITIZE = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 MODES = {"sanitize": SANITIZE, "optimised": ["-O2"]}
 PROGRAMS = sorted(os.path.basename(p)[:-2] for p in glob.glob(os.path.join(HERE, "*.c")))
-UNDER_TEST = ["base/*.c", "core/*.c", "ops/meta.c", "ops/pointwise*.c", "ops/reduce*.c", "cpu/cast_isa.c", "cpu/move.c"]
+UNDER_TEST = ["base/*.c", "core/*.c", "ops/meta.c", "ops/refusal.c", "ops/pointwise*.c", "ops/reduce*.c", "cpu/cast_isa.c", "cpu/move.c"]
 
 pytestmark = pytest.mark.skipif(shutil.which(CC) is None, reason="no C compiler")
 
