@@ -71,7 +71,7 @@ def _untyped_dtypes():
         "float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz float8_e8m0fnu float4_e2m1fn_x2 complex32 uint16"
         " uint32 uint64"
     )
-    return [getattr(torch, name) for name in names.split()]
+    return [getattr(torch, name) for name in names.split() if hasattr(torch, name)]
 
 
 def _reduce_tensor(tensor):

@@ -625,8 +625,6 @@ def _casting(name, dtype):
 for _name in "double float half long int short char byte bool bfloat16 complex_double complex_float".split():
     _casting(_name, _DTYPE_OF_NAME[{"bfloat16": "BFloat16", "complex_double": "ComplexDouble",
                                     "complex_float": "ComplexFloat"}.get(_name, _name.capitalize()) + "Storage"])
-for _name in ("float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz"):
-    _casting(_name, getattr(torch, _name))
 
 
 # --- legacy classes ---

@@ -106,7 +106,7 @@ _ALLOWED = (
 class UninitializedTensorMixin:
     """A tensor whose shape is not known yet: only moves, casts and `materialize` are allowed."""
 
-    _allowed_methods = [getattr(torch.Tensor, name) for name in _ALLOWED.split()]
+    _allowed_methods = [getattr(torch.Tensor, name) for name in _ALLOWED.split() if hasattr(torch.Tensor, name)]
 
     def materialize(self, shape, device=None, dtype=None):
         """Gives the tensor its shape; the values are not initialised."""
