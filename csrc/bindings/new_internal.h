@@ -126,6 +126,7 @@ typedef struct mt_py_map {
     size_t length;    /* of the map, which may begin with a header */
     int fd;           /* kept open, -1: closed */
     int kind;
+    mt_storage *kept; /* what the storage had before, when others know its address; owned */
     char name[];
 } mt_py_map;
 /* Makes a map over an open descriptor, which it keeps when `keep_fd`. RuntimeError as an exception. */

@@ -25,6 +25,7 @@ void mt_py_map_drop(void *ctx)
         munmap(map->base, map->length);
     if (map->fd >= 0)
         close(map->fd);
+    mt_storage_unref(map->kept);
     PyMem_RawFree(map);
 }
 
@@ -49,6 +50,7 @@ mt_py_map *mt_py_map_new(int fd, size_t length, int kind, const char *name, bool
     map->length = length;
     map->fd = keep_fd ? fd : -1;
     map->kind = kind;
+    map->kept = NULL;
     memcpy(map->name, name, strlen(name) + 1);
     return map;
 }

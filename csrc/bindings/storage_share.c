@@ -156,7 +156,10 @@ static int adopt(mt_storage *s, mt_py_map *map)
     s->flags &= (uint16_t)~(MT_STORAGE_INLINE | MT_STORAGE_RESIZABLE);
     s->deleter = mt_py_map_drop;
     s->ctx = map;
-    mt_storage_unref(old);
+    if (s->flags & MT_STORAGE_FIXED) /* arrays stay with the old memory */
+        map->kept = old;
+    else
+        mt_storage_unref(old);
     return 0;
 }
 

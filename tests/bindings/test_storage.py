@@ -297,6 +297,19 @@ def test_shared_is_not_resizable(torch):
     del part
 
 
+@pytest.mark.minitorch_only(reason="the array of PyTorch points at freed memory")
+def test_sharing_leaves_arrays_their_memory(torch):
+    for n in (3, 100000):
+        x = torch.arange(float(n))
+        a = x.numpy()
+        x.share_memory_()
+        gc.collect()
+        assert a[n - 1] == n - 1 and x[n - 1].item() == n - 1
+        del x
+        gc.collect()
+        assert a[n - 1] == n - 1
+
+
 def test_shared_name(torch):
     S = torch.UntypedStorage
     s = bytes_of(torch, 1, 2, 3)
