@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The buffer protocol in both directions. memoryview(t) shares the memory of a CPU tensor that needs no gradient; the
-   exported view owns the storage and pins it, so that nothing can resize or replace it while the view lives.
-   torch.frombuffer is the way back; there the tensor owns the exporter's view. */
+/* The buffer protocol in both directions. memoryview(t) shares the memory of a CPU tensor that
+   needs no gradient; the exported view owns the storage and pins it, so that nothing can resize or
+   replace it while the view lives. torch.frombuffer is the way back; there the tensor owns the
+   exporter's view. */
 #include "bindings/new_internal.h"
 
 #include <string.h>
@@ -19,8 +20,9 @@ typedef struct export {
 
 static char *format_of(mt_dtype d)
 {
-    static char b8[] = "?", u8[] = "B", i8[] = "b", i16[] = "h", i32[] = "i", i64[] = "q", i64_long[] = "l", f16[] = "e",
-                f32[] = "f", f64[] = "d", c64[] = "Zf", c128[] = "Zd";
+    static char b8[] = "?", u8[] = "B", i8[] = "b", i16[] = "h", i32[] = "i", i64[] = "q",
+                i64_long[] = "l", f16[] = "e", f32[] = "f", f64[] = "d", c64[] = "Zf",
+                c128[] = "Zd";
 
     switch (d) {
     case MT_DTYPE_b8:
@@ -67,7 +69,8 @@ static bool has_own_array(PyObject *o)
         PyErr_Clear();
         return true;
     }
-    return mt_py_needs_override(o) || _PyType_Lookup(Py_TYPE(o), name) != _PyType_Lookup(mt_tensor_type, name);
+    return mt_py_needs_override(o) ||
+           _PyType_Lookup(Py_TYPE(o), name) != _PyType_Lookup(mt_tensor_type, name);
 }
 
 static bool is_fortran(const mt_tensor *t)
@@ -91,16 +94,19 @@ static int check_export(PyObject *self, mt_tensor *t, int flags)
     if (mt_tensor_requires_grad(t))
         return refuse("a tensor that requires grad has no buffer; use tensor.detach() first");
     if (t->flags & (MT_FLAG_CONJ | MT_FLAG_NEG))
-        return refuse("a tensor with the conjugate or negative bit has no buffer; use resolve_conj() or resolve_neg() first");
+        return refuse("a tensor with the conjugate or negative bit has no buffer; use "
+                      "resolve_conj() or resolve_neg() first");
     if (!format_of((mt_dtype)t->dtype) && (flags & PyBUF_FORMAT) == PyBUF_FORMAT)
         return refuse("the buffer protocol has no format for this dtype");
     if ((flags & PyBUF_WRITABLE) && (t->storage->flags & MT_STORAGE_READONLY))
         return refuse("the memory of this tensor is not writable");
     if (mt_tensor_is_contiguous(t))
         return 0;
-    if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES || (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS)
+    if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES ||
+        (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS)
         return refuse("the tensor is not contiguous");
-    if (((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS || (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS) &&
+    if (((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS ||
+         (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS) &&
         !is_fortran(t))
         return refuse("the tensor is not contiguous");
     return 0;
@@ -219,20 +225,24 @@ static int check_range(int64_t *count, int64_t offset, int64_t length, int64_t i
     int64_t rest = length - offset;
 
     if (length == 0 || *count == 0)
-        return value_error("both buffer length (%lld) and count (%lld) must not be 0", length, *count, 0, 0);
+        return value_error("both buffer length (%lld) and count (%lld) must not be 0", length,
+                           *count, 0, 0);
     if (offset < 0 || offset >= length)
-        return value_error("offset (%lld bytes) must be non-negative and no greater than buffer length (%lld bytes) minus 1",
+        return value_error("offset (%lld bytes) must be non-negative and no greater than buffer "
+                           "length (%lld bytes) minus 1",
                            offset, length, 0, 0);
     if (*count < 0) {
         if (rest % itemsize != 0)
-            return value_error("buffer length (%lld bytes) after offset (%lld bytes) must be a multiple of element size "
-                               "(%lld)", rest, offset, itemsize, 0);
+            return value_error("buffer length (%lld bytes) after offset (%lld bytes) must be a "
+                               "multiple of element size (%lld)",
+                               rest, offset, itemsize, 0);
         *count = rest / itemsize;
         return 0;
     }
     if (*count > rest / itemsize)
-        return value_error("requested buffer length (%lld * %lld bytes) after offset (%lld bytes) must not be greater than "
-                           "actual buffer length (%lld bytes)", *count, itemsize, offset, length);
+        return value_error("requested buffer length (%lld * %lld bytes) after offset (%lld bytes) "
+                           "must not be greater than actual buffer length (%lld bytes)",
+                           *count, itemsize, offset, length);
     return 0;
 }
 
@@ -241,10 +251,11 @@ static int warn_readonly(void)
     static bool warned;
 
     if (mt_warn_once(&warned, MT_WARN_USER,
-                     "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you "
-                     "can write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy "
-                     "the buffer to protect its data or make it writable before converting it to a tensor. This type of "
-                     "warning will be suppressed for the rest of this program.") < 0)
+                     "The given buffer is not writable, and PyTorch does not support non-writable "
+                     "tensors. This means you can write to the underlying (supposedly "
+                     "non-writable) buffer using the tensor. You may want to copy the buffer to "
+                     "protect its data or make it writable before converting it to a tensor. This "
+                     "type of warning will be suppressed for the rest of this program.") < 0)
         return mt_py_fail();
     return 0;
 }
@@ -267,7 +278,8 @@ static int get_view(Py_buffer *view, PyObject *o)
     return 0;
 }
 
-int mt_py_tensor_from_buffer(mt_tensor **out, PyObject *o, mt_dtype dtype, int64_t count, int64_t offset)
+int mt_py_tensor_from_buffer(mt_tensor **out, PyObject *o, mt_dtype dtype, int64_t count,
+                             int64_t offset)
 {
     static const int64_t one = 1;
     int64_t itemsize = (int64_t)mt_dtype_size(dtype);
@@ -283,9 +295,11 @@ int mt_py_tensor_from_buffer(mt_tensor **out, PyObject *o, mt_dtype dtype, int64
         PyMem_Free(view);
         return -1;
     }
-    if ((view->readonly && warn_readonly() < 0) || check_range(&count, offset, view->len, itemsize) < 0)
+    if ((view->readonly && warn_readonly() < 0) ||
+        check_range(&count, offset, view->len, itemsize) < 0)
         goto fail;
-    if (mt_storage_from_memory(&s, (char *)view->buf + offset, (size_t)(count * itemsize), MT_CPU, drop_view, view) < 0) {
+    if (mt_storage_from_memory(&s, (char *)view->buf + offset, (size_t)(count * itemsize), MT_CPU,
+                               drop_view, view) < 0) {
         mt_py_fail();
         goto fail;
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plain nests of numbers in one pass: the dtype is guessed from the first number and the values are written at once; a
-   number of a higher category (a float among integers) starts the pass again with that one, three times at most.
-   Only objects of exactly the built-in types are touched, so that nothing can change underneath; whatever else turns up,
-   ragged rows and overflows included, is left to the careful walk of tensor_data.c, which words the complaints. */
+/* Plain nests of numbers in one pass: the dtype is guessed from the first number and the values are
+   written at once; a number of a higher category (a float among integers) starts the pass again
+   with that one, three times at most. Only objects of exactly the built-in types are touched, so
+   that nothing can change underneath; whatever else turns up, ragged rows and overflows included,
+   is left to the careful walk of tensor_data.c, which words the complaints. */
 #include "bindings/fill_internal.h"
 
 #include <string.h>

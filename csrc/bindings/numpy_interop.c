@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrays and tensors share memory here. NumPy is never imported by this library before somebody asks for an array; until
-   then no object can be one. Its C API is fetched once, through the capsule that NumPy's headers know how to find,
-   and serves NumPy 1.23 and later. A tensor made of an array owns the array; an array made of a tensor owns the
-   tensor's storage, which from then on cannot be resized. */
+/* Arrays and tensors share memory here. NumPy is never imported by this library before somebody
+   asks for an array; until then no object can be one. Its C API is fetched once, through the
+   capsule that NumPy's headers know how to find, and serves NumPy 1.23 and later. A tensor made of
+   an array owns the array; an array made of a tensor owns the tensor's storage, which from then on
+   cannot be resized. */
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #define NPY_TARGET_VERSION NPY_1_22_API_VERSION
 
@@ -73,10 +74,11 @@ static const struct {
     const char *name;
     int type_num;
 } dtype_pairs[] = {
-    {"bool", NPY_BOOL},       {"uint8", NPY_UINT8},     {"int8", NPY_INT8},           {"int16", NPY_INT16},
-    {"int32", NPY_INT32},     {"int64", NPY_INT64},     {"float16", NPY_FLOAT16},     {"float32", NPY_FLOAT32},
-    {"float64", NPY_FLOAT64}, {"complex64", NPY_COMPLEX64}, {"complex128", NPY_COMPLEX128}, {"uint16", NPY_UINT16},
-    {"uint32", NPY_UINT32},   {"uint64", NPY_UINT64},
+    {"bool", NPY_BOOL},           {"uint8", NPY_UINT8},           {"int8", NPY_INT8},
+    {"int16", NPY_INT16},         {"int32", NPY_INT32},           {"int64", NPY_INT64},
+    {"float16", NPY_FLOAT16},     {"float32", NPY_FLOAT32},       {"float64", NPY_FLOAT64},
+    {"complex64", NPY_COMPLEX64}, {"complex128", NPY_COMPLEX128}, {"uint16", NPY_UINT16},
+    {"uint32", NPY_UINT32},       {"uint64", NPY_UINT64},
 };
 
 static mt_dtype dtype_named(const char *name)
@@ -127,8 +129,9 @@ static mt_dtype dtype_of_array(PyArrayObject *a)
 static int unsupported(PyArray_Descr *descr)
 {
     PyErr_Format(PyExc_TypeError,
-                 "can't convert np.ndarray of type %s. The only supported types are: float64, float32, float16, complex64, "
-                 "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.",
+                 "can't convert np.ndarray of type %s. The only supported types are: float64, "
+                 "float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, "
+                 "uint32, uint16, uint8, and bool.",
                  descr->typeobj->tp_name);
     return -1;
 }
@@ -177,11 +180,13 @@ static int warn_readonly(void)
 {
     static bool warned;
 
-    if (mt_warn_once(&warned, MT_WARN_USER,
-                     "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
-                     "writing to this tensor will result in undefined behavior. You may want to copy the array to protect "
-                     "its data or make it writable before converting it to a tensor. This type of warning will be "
-                     "suppressed for the rest of this program.") < 0)
+    if (mt_warn_once(
+            &warned, MT_WARN_USER,
+            "The given NumPy array is not writable, and PyTorch does not support non-writable "
+            "tensors. This means writing to this tensor will result in undefined behavior. You may "
+            "want to copy the array to protect its data or make it writable before converting it "
+            "to a tensor. This type of warning will be suppressed for the rest of this program.") <
+        0)
         return mt_py_fail();
     return 0;
 }
@@ -195,18 +200,19 @@ static int element_strides(int64_t *stride, PyArrayObject *a)
         npy_intp bytes = PyArray_STRIDE(a, i);
 
         if (itemsize == 0 || bytes % itemsize != 0)
-            return value_error("given numpy array strides not a multiple of the element byte size. Copy the numpy array "
-                               "to reallocate the memory.");
+            return value_error("given numpy array strides not a multiple of the element byte size. "
+                               "Copy the numpy array to reallocate the memory.");
         stride[i] = bytes / itemsize;
     }
     for (int i = 0; i < PyArray_NDIM(a); i++)
         if (stride[i] < 0)
-            return value_error("At least one stride in the given numpy array is negative, and tensors with negative "
-                               "strides are not currently supported. (You can probably work around this by making a copy "
-                               "of your array  with array.copy().) ");
+            return value_error(
+                "At least one stride in the given numpy array is negative, and tensors with "
+                "negative strides are not currently supported. (You can probably work around this "
+                "by making a copy of your array  with array.copy().) ");
     if (PyArray_ISBYTESWAPPED(a))
-        return value_error("given numpy array has byte order different from the native byte order. Conversion between "
-                           "byte orders is currently not supported.");
+        return value_error("given numpy array has byte order different from the native byte order. "
+                           "Conversion between byte orders is currently not supported.");
     return 0;
 }
 
@@ -234,7 +240,8 @@ int mt_py_tensor_from_array(mt_tensor **out, PyObject *array, bool warn)
     for (int i = 0; i < ndim; i++)
         size[i] = PyArray_DIM(a, i);
     if (mt_shape_storage_bytes(&nbytes, ndim, size, stride, 0, mt_dtype_size(dtype)) < 0 ||
-        mt_storage_from_memory(&s, PyArray_DATA(a), nbytes, MT_CPU, mt_py_drop_reference, array) < 0)
+        mt_storage_from_memory(&s, PyArray_DATA(a), nbytes, MT_CPU, mt_py_drop_reference, array) <
+            0)
         return mt_py_fail();
     Py_INCREF(array);
     if (!PyArray_ISWRITEABLE(a))
@@ -272,7 +279,8 @@ bool mt_py_array_shape(int *ndim, const Py_ssize_t **size, PyObject *o)
     return true;
 }
 
-int mt_py_array_store(char *dst, mt_dtype dtype, int ndim, const int64_t *size, PyObject *array, bool lossy)
+int mt_py_array_store(char *dst, mt_dtype dtype, int ndim, const int64_t *size, PyObject *array,
+                      bool lossy)
 {
     PyArrayObject *a = (PyArrayObject *)array;
     int64_t stride[MT_MAX_DIM];
@@ -322,7 +330,8 @@ static PyObject *array_over(mt_tensor *t)
     fill_tables();
     num = num_of_dtype[t->dtype];
     if (num == NPY_NOTYPE) {
-        PyErr_Format(PyExc_TypeError, "Got unsupported ScalarType %s", mt_dtype_table[t->dtype].legacy);
+        PyErr_Format(PyExc_TypeError, "Got unsupported ScalarType %s",
+                     mt_dtype_table[t->dtype].legacy);
         return NULL;
     }
     for (int i = 0; i < t->ndim; i++) {
@@ -384,17 +393,18 @@ static int refuse_export(mt_tensor *t)
 
     if (t->device.type != MT_DEVICE_CPU)
         PyErr_Format(PyExc_TypeError,
-                     "can't convert %s%s device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
-                     "first.", device_names[t->device.type], t->device.type == MT_DEVICE_CUDA ? ":0" : "");
+                     "can't convert %s%s device type tensor to numpy. Use Tensor.cpu() to copy the "
+                     "tensor to host memory first.",
+                     device_names[t->device.type], t->device.type == MT_DEVICE_CUDA ? ":0" : "");
     else if (mt_thread.grad_mode && mt_tensor_requires_grad(t))
         PyErr_SetString(PyExc_RuntimeError, "Can't call numpy() on Tensor that requires grad. Use "
                                             "tensor.detach().numpy() instead.");
     else if (t->flags & MT_FLAG_CONJ)
-        PyErr_SetString(PyExc_RuntimeError, "Can't call numpy() on Tensor that has conjugate bit set. Use "
-                                            "tensor.resolve_conj().numpy() instead.");
+        PyErr_SetString(PyExc_RuntimeError, "Can't call numpy() on Tensor that has conjugate bit "
+                                            "set. Use tensor.resolve_conj().numpy() instead.");
     else if (t->flags & MT_FLAG_NEG)
-        PyErr_SetString(PyExc_RuntimeError, "Can't call numpy() on Tensor that has negative bit set. Use "
-                                            "tensor.resolve_neg().numpy() instead.");
+        PyErr_SetString(PyExc_RuntimeError, "Can't call numpy() on Tensor that has negative bit "
+                                            "set. Use tensor.resolve_neg().numpy() instead.");
     else
         return 0;
     return -1;
@@ -425,7 +435,8 @@ PyObject *mt_py_numpy(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
 
     if (mt_py_needs_override(self))
         return mt_py_method_override(self, "numpy", args, nargs, kwnames);
-    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 || mt_py_scan_bool(&force, &scan, 0, value[0]) < 0)
+    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 ||
+        mt_py_scan_bool(&force, &scan, 0, value[0]) < 0)
         return NULL;
     return mt_py_array_from_tensor(mt_py_impl(self), force);
 }

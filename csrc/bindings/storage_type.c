@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* _C.StorageBase: a block of bytes as a Python object. The class users see, minitorch.storage.UntypedStorage, is written in
-   Python on top of it and registered here. There is one object per storage: like the wrapper of a tensor, it
-   owns one C reference, and while C holds another one the storage owns one Python reference to it, so that identity and
-   attributes stay. Elements and methods are in storage_items.c, files in storage_io.c, shared memory in
+/* _C.StorageBase: a block of bytes as a Python object. The class users see,
+   minitorch.storage.UntypedStorage, is written in Python on top of it and registered here. There is
+   one object per storage: like the wrapper of a tensor, it owns one C reference, and while C holds
+   another one the storage owns one Python reference to it, so that identity and attributes stay.
+   Elements and methods are in storage_items.c, files in storage_io.c, shared memory in
    storage_share.c. */
 #include "bindings/new_internal.h"
 
@@ -34,14 +35,16 @@ static PyObject *register_class(PyObject *module, PyObject *cls)
 {
     (void)module;
     if (!PyType_Check(cls) || !PyType_IsSubtype((PyTypeObject *)cls, &mt_Storage_Type)) {
-        PyErr_SetString(PyExc_TypeError, "_register_storage_class(): argument must be a subclass of StorageBase");
+        PyErr_SetString(PyExc_TypeError,
+                        "_register_storage_class(): argument must be a subclass of StorageBase");
         return NULL;
     }
     Py_XSETREF(registered, (PyTypeObject *)Py_NewRef(cls));
     Py_RETURN_NONE;
 }
 
-/* Borrowed. The Python module registers its class when it is loaded, which happens here at the latest. */
+/* Borrowed. The Python module registers its class when it is loaded, which happens here at the
+   latest. */
 static PyTypeObject *storage_class(void)
 {
     PyObject *module;
@@ -183,7 +186,9 @@ static PyObject *from_size(PyTypeObject *type, PyObject *size, mt_device device)
     if (rc != 1)
         return NULL;
     if (n < 0) {
-        PyErr_Format(PyExc_RuntimeError, "torch.UntypedStorage(): the size must not be negative, got %lld", (long long)n);
+        PyErr_Format(PyExc_RuntimeError,
+                     "torch.UntypedStorage(): the size must not be negative, got %lld",
+                     (long long)n);
         return NULL;
     }
     MT_PY_TRY(mt_storage_new(&s, (size_t)n, device));
@@ -197,7 +202,8 @@ static PyObject *from_sequence(PyTypeObject *type, PyObject *data, mt_device dev
     Py_ssize_t n;
 
     if (!PySequence_Check(data) || mt_py_is_tensor(data)) {
-        PyErr_Format(PyExc_RuntimeError, "torch.UntypedStorage(): Expected a sequence type, but got %s",
+        PyErr_Format(PyExc_RuntimeError,
+                     "torch.UntypedStorage(): Expected a sequence type, but got %s",
                      Py_TYPE(data)->tp_name);
         return NULL;
     }
@@ -216,8 +222,9 @@ static PyObject *from_sequence(PyTypeObject *type, PyObject *data, mt_device dev
 
         if (rc == 0)
             PyErr_Format(PyExc_RuntimeError,
-                         "torch.UntypedStorage(): tried to construct a storage from a sequence (%s), but one of the items "
-                         "was of type %s instead of int", Py_TYPE(data)->tp_name, Py_TYPE(item)->tp_name);
+                         "torch.UntypedStorage(): tried to construct a storage from a sequence "
+                         "(%s), but one of the items was of type %s instead of int",
+                         Py_TYPE(data)->tp_name, Py_TYPE(item)->tp_name);
         if (rc != 1 || mt_py_storage_set_byte(s, i, byte) < 0) {
             Py_DECREF(items);
             mt_storage_unref(s);
@@ -243,31 +250,36 @@ static bool is_size(PyObject *o)
 
 static PyObject *storage_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"size", "allocator", "device", NULL}, *other[] = {"sequence", "allocator", "device", NULL};
+    static char *keywords[] = {"size", "allocator", "device", NULL},
+                *other[] = {"sequence", "allocator", "device", NULL};
     PyObject *data = NULL, *allocator = NULL, *where = NULL;
     mt_device device = MT_CPU;
     int rc;
 
     if (type == &mt_Storage_Type) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "Cannot directly construct StorageBase; subclass it and then construct that");
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "Cannot directly construct StorageBase; subclass it and then construct that");
         return NULL;
     }
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OO", keywords, &data, &allocator, &where)) {
         PyErr_Clear();
         if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OO", other, &data, &allocator, &where)) {
-            PyErr_SetString(PyExc_TypeError,
-                            "torch.UntypedStorage() received an invalid combination of arguments, expected one of:\n"
-                            " * (*, int allocator = None, torch.device device = None)\n"
-                            " * (int size, *, int allocator = None, torch.device device = None)\n"
-                            " * (object sequence, *, int allocator = None, torch.device device = None)\n");
+            PyErr_SetString(
+                PyExc_TypeError,
+                "torch.UntypedStorage() received an invalid combination of arguments, expected one "
+                "of:\n"
+                " * (*, int allocator = None, torch.device device = None)\n"
+                " * (int size, *, int allocator = None, torch.device device = None)\n"
+                " * (object sequence, *, int allocator = None, torch.device device = None)\n");
             return NULL;
         }
     }
     if (where && where != Py_None) {
         rc = mt_py_to_device(&device, where);
         if (rc == 0)
-            PyErr_Format(PyExc_TypeError, "torch.UntypedStorage(): argument 'device' must be torch.device, not %s",
+            PyErr_Format(PyExc_TypeError,
+                         "torch.UntypedStorage(): argument 'device' must be torch.device, not %s",
                          Py_TYPE(where)->tp_name);
         if (rc != 1)
             return NULL;
@@ -336,7 +348,8 @@ static PyObject *storage_address(PyObject *module, PyObject *o)
 {
     (void)module;
     if (!mt_py_is_tensor(o))
-        return PyErr_Format(PyExc_TypeError, "_storage_address(): argument must be Tensor, not %s", Py_TYPE(o)->tp_name);
+        return PyErr_Format(PyExc_TypeError, "_storage_address(): argument must be Tensor, not %s",
+                            Py_TYPE(o)->tp_name);
     return PyLong_FromVoidPtr(mt_py_impl(o)->storage);
 }
 
@@ -344,7 +357,8 @@ static PyObject *data_address(PyObject *module, PyObject *o)
 {
     (void)module;
     if (!mt_py_is_tensor(o))
-        return PyErr_Format(PyExc_TypeError, "_data_address(): argument must be Tensor, not %s", Py_TYPE(o)->tp_name);
+        return PyErr_Format(PyExc_TypeError, "_data_address(): argument must be Tensor, not %s",
+                            Py_TYPE(o)->tp_name);
     return PyLong_FromVoidPtr(mt_py_impl(o)->storage->data);
 }
 

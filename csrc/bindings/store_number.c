@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One Python object as one element. Integers must fit (an unsigned dtype also takes negative numbers down to minus its
-   greatest value), floats are truncated into integers when they fit, a float dtype takes anything with __float__ or
+/* One Python object as one element. Integers must fit (an unsigned dtype also takes negative
+   numbers down to minus its greatest value), floats are truncated into integers when they fit, a
+   float dtype takes anything with __float__ or
    __index__, an integer dtype anything with __index__. One-element tensors count as numbers. */
 #include "bindings/fill_internal.h"
 
@@ -18,13 +19,15 @@ static int does_not_fit(const char *type)
 /* Tensors that need not go through the Python protocol. */
 static bool is_plain_tensor(PyObject *o)
 {
-    return mt_py_is_tensor(o) && !mt_py_needs_override(o) && !mt_tensor_requires_grad(mt_py_impl(o));
+    return mt_py_is_tensor(o) && !mt_py_needs_override(o) &&
+           !mt_tensor_requires_grad(mt_py_impl(o));
 }
 
 static int item_of(mt_scalar *out, mt_tensor *t)
 {
     if (t->numel != 1) {
-        PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
+        PyErr_SetString(PyExc_ValueError,
+                        "only one element tensors can be converted to Python scalars");
         return -1;
     }
     if (t->device.type == MT_DEVICE_META) {
@@ -46,12 +49,14 @@ static PyObject *index_of(PyObject *o)
     if (!is_plain_tensor(o))
         return PyNumber_Index(o);
     if (mt_py_impl(o)->numel != 1 || !mt_dtype_is_integral((mt_dtype)mt_py_impl(o)->dtype, true)) {
-        PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
+        PyErr_SetString(PyExc_TypeError,
+                        "only integer tensors of a single element can be converted to an index");
         return NULL;
     }
     if (item_of(&s, mt_py_impl(o)) < 0)
         return NULL;
-    return s.is_unsigned ? PyLong_FromUnsignedLongLong((uint64_t)s.v.i) : PyLong_FromLongLong(s.v.i);
+    return s.is_unsigned ? PyLong_FromUnsignedLongLong((uint64_t)s.v.i)
+                         : PyLong_FromLongLong(s.v.i);
 }
 
 static void write_int(char *dst, size_t size, int64_t v)
@@ -81,7 +86,7 @@ static int store_truncated(char *dst, mt_dtype dtype, double d)
     int bits = (int)mt_dtype_size(dtype) * 8, is_signed = mt_dtype_table[dtype].is_signed;
     double low = is_signed ? -ldexp(1.0, bits - 1) : 0.0, end = ldexp(1.0, bits - is_signed);
 
-    /* up to 32 bits nothing lies between the greatest value and the end that would truncate to it */
+    /* up to 32 bits nothing between the greatest value and the end would truncate to it */
     if (isnan(d) || d < low || (bits < 64 ? d > end - 1.0 : d >= end))
         return does_not_fit(mt_dtype_name(dtype));
     write_int(dst, mt_dtype_size(dtype), d >= 0x1p63 ? (int64_t)(uint64_t)d : (int64_t)d);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The legacy constructors: torch.Tensor(...) and its subclasses, x.new(...), and torch.FloatTensor with its like. All
-   take the same forms, tried in this order: nothing, a storage, a tensor, sizes, data. A tuple or list as the only
-   positional argument is data, a torch.Size is a shape; so is a single integer. The type objects themselves are in
-   tensor_types.c. */
+/* The legacy constructors: torch.Tensor(...) and its subclasses, x.new(...), and torch.FloatTensor
+   with its like. All take the same forms, tried in this order: nothing, a storage, a tensor, sizes,
+   data. A tuple or list as the only positional argument is data, a torch.Size is a shape; so is a
+   single integer. The type objects themselves are in tensor_types.c. */
 #include "bindings/new_internal.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@
 typedef struct target {
     mt_dtype dtype;
     mt_device device;
-    bool typed;         /* tensors of another dtype are refused */
-    bool is_method;     /* x.new(...) */
+    bool typed;     /* tensors of another dtype are refused */
+    bool is_method; /* x.new(...) */
 } target;
 
 /* The arguments, sorted. */
@@ -53,9 +53,11 @@ static int invalid_combination(const call *c)
         mt_strbuf_printf(&s, "%s%s=%s", first ? "" : ", ", text ? text : "?", short_type(value));
         first = false;
     }
-    mt_strbuf_puts(&s, "), but expected one of:\n * (*, torch.device device = None)\n * (torch.Storage storage)\n"
-                       " * (Tensor other)\n * (tuple of ints size, *, torch.device device = None)\n"
-                       " * (object data, *, torch.device device = None)\n");
+    mt_strbuf_puts(
+        &s,
+        "), but expected one of:\n * (*, torch.device device = None)\n * (torch.Storage storage)\n"
+        " * (Tensor other)\n * (tuple of ints size, *, torch.device device = None)\n"
+        " * (object data, *, torch.device device = None)\n");
     PyErr_Clear();
     if (s.failed)
         PyErr_NoMemory();
@@ -67,7 +69,8 @@ static int invalid_combination(const call *c)
 
 /* --- sizes --- */
 
-/* 1: an integer (not a bool, not a tensor with more than one element), 0: something else, -1: exception. */
+/* 1: an integer (not a bool, not a tensor with more than one element), 0: something else,
+   -1: exception. */
 static int as_size(int64_t *out, PyObject *o)
 {
     PyObject *index;
@@ -101,12 +104,15 @@ static int from_sizes(mt_tensor **out, const target *to, PyObject *const *items,
         int rc = as_size(&size[i], items[i]);
 
         if (rc < 0 && PyLong_Check(items[i]))
-            PyErr_Format(PyExc_TypeError, "new(): argument 'size' failed to unpack the object at pos %zd with error "
-                                          "\"Overflow when unpacking long long\"", i + 1);
+            PyErr_Format(PyExc_TypeError,
+                         "new(): argument 'size' failed to unpack the object at pos %zd with error "
+                         "\"Overflow when unpacking long long\"",
+                         i + 1);
         if (rc == 0)
             PyErr_Format(PyExc_TypeError,
-                         "new(): argument 'size' failed to unpack the object at pos %zd with error \"type must be tuple of "
-                         "ints,but got %s\"", i + 1, short_type(items[i]));
+                         "new(): argument 'size' failed to unpack the object at pos %zd with error "
+                         "\"type must be tuple of ints,but got %s\"",
+                         i + 1, short_type(items[i]));
         if (rc != 1)
             return -1;
     }
@@ -117,14 +123,15 @@ static int from_sizes(mt_tensor **out, const target *to, PyObject *const *items,
 
 static void options_text(char text[200], mt_dtype dtype, mt_device device)
 {
-    static const char *const names[] = {"bool", "unsigned char", "signed char", "short int", "int", "long int", "c10::Half",
-                                        "c10::BFloat16", "float", "double", "c10::complex<float>",
-                                        "c10::complex<double>"};
+    static const char *const names[] = {
+        "bool",  "unsigned char", "signed char",         "short int",
+        "int",   "long int",      "c10::Half",           "c10::BFloat16",
+        "float", "double",        "c10::complex<float>", "c10::complex<double>"};
     char where[24];
 
     PyOS_snprintf(text, 200,
-                  "TensorOptions(dtype=%s, device=%s, layout=Strided, requires_grad=false (default), pinned_memory=false "
-                  "(default), memory_format=(nullopt))",
+                  "TensorOptions(dtype=%s, device=%s, layout=Strided, requires_grad=false "
+                  "(default), pinned_memory=false (default), memory_format=(nullopt))",
                   (size_t)dtype < MT_COUNTOF(names) ? names[dtype] : mt_dtype_name(dtype),
                   mt_device_format(where, device));
 }
@@ -134,11 +141,13 @@ static int from_other_tensor(mt_tensor **out, const target *to, const call *c, P
     mt_tensor *t = mt_py_impl(o);
 
     if (c->device && c->device != Py_None) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        to->is_method ? "Legacy tensor new of the form tensor.new(tensor, device=device) is not supported.  "
-                                        "Use torch.as_tensor(...) instead."
-                                      : "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not "
-                                        "supported.  Use torch.tensor(...) or torch.as_tensor(...) instead.");
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            to->is_method
+                ? "Legacy tensor new of the form tensor.new(tensor, device=device) is not "
+                  "supported.  Use torch.as_tensor(...) instead."
+                : "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is "
+                  "not supported.  Use torch.tensor(...) or torch.as_tensor(...) instead.");
         return -1;
     }
     if (to->typed && ((mt_dtype)t->dtype != to->dtype || t->device.type != to->device.type)) {
@@ -160,7 +169,8 @@ static int from_storage(mt_tensor **out, const target *to, PyObject *o)
         return -1;
     if (own != MT_DTYPE_NONE && own != to->dtype) {
         PyErr_Format(PyExc_RuntimeError,
-                     "Expected a Storage of type %s or an UntypedStorage, but got type %s for argument 1 'storage'",
+                     "Expected a Storage of type %s or an UntypedStorage, but got type %s for "
+                     "argument 1 'storage'",
                      mt_dtype_table[to->dtype].legacy, mt_dtype_table[own].legacy);
         return -1;
     }
@@ -170,7 +180,8 @@ static int from_storage(mt_tensor **out, const target *to, PyObject *o)
 static int from_data(mt_tensor **out, const target *to, PyObject *o)
 {
     if (!PyUnicode_Check(o) && !PyBytes_Check(o) && !PySequence_Check(o)) {
-        PyErr_Format(PyExc_TypeError, "new(): data must be a sequence (got %s)", Py_TYPE(o)->tp_name);
+        PyErr_Format(PyExc_TypeError, "new(): data must be a sequence (got %s)",
+                     Py_TYPE(o)->tp_name);
         return -1;
     }
     return mt_py_tensor_from_data(out, o, to->dtype, to->device, false) < 0 ? mt_py_fail() : 0;
@@ -191,7 +202,8 @@ static int check_device(const target *to, const call *c)
         return -1;
     if (d.type == to->device.type)
         return 0;
-    PyErr_Format(PyExc_RuntimeError, "legacy constructor expects device type: %s but device type: %s was passed",
+    PyErr_Format(PyExc_RuntimeError,
+                 "legacy constructor expects device type: %s but device type: %s was passed",
                  names[to->device.type], names[d.type]);
     return -1;
 }
@@ -305,7 +317,8 @@ PyObject *mt_py_legacy_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return type == mt_tensor_type ? mt_py_wrap(t) : mt_py_wrap_as(t, type);
 }
 
-int mt_py_legacy_make(mt_tensor **out, mt_dtype dtype, mt_device device, PyObject *args, PyObject *kwargs)
+int mt_py_legacy_make(mt_tensor **out, mt_dtype dtype, mt_device device, PyObject *args,
+                      PyObject *kwargs)
 {
     target to = {dtype, device, true, false};
 

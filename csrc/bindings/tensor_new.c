@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* torch.tensor, as_tensor, asarray, frombuffer and Tensor.new_tensor: arguments, modes, and what happens to
-   requires_grad. Making the tensor itself is tensor_data.c. Here are also the tables of everything that makes
-   tensors by hand, which module.c puts into _VariableFunctions and tensor_type.c into _TensorBase. */
+/* torch.tensor, as_tensor, asarray, frombuffer and Tensor.new_tensor: arguments, modes, and what
+   happens to requires_grad. Making the tensor itself is tensor_data.c. Here are also the tables of
+   everything that makes tensors by hand, which module.c puts into _VariableFunctions and
+   tensor_type.c into _TensorBase. */
 #include "bindings/new_internal.h"
 
 #include "base/error.h"
@@ -25,24 +26,29 @@ static PyObject *refuse_pinning(PyObject *data)
     else if (mt_py_is_array(data))
         PyErr_SetString(PyExc_RuntimeError, "Can't pin tensor constructed from numpy");
     else
-        PyErr_SetString(PyExc_RuntimeError, "pin_memory=True requires a CUDA or other accelerator backend; no pinned "
-                                            "memory allocator is available on this system.");
+        PyErr_SetString(PyExc_RuntimeError,
+                        "pin_memory=True requires a CUDA or other accelerator backend; no pinned "
+                        "memory allocator is available on this system.");
     return NULL;
 }
 
 static int warn_copy_construct(const char *call)
 {
-    return PyErr_WarnFormat(PyExc_UserWarning, 1,
-                            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                            "sourceTensor.detach().clone().requires_grad_(True), rather than %s(sourceTensor).", call);
+    return PyErr_WarnFormat(
+        PyExc_UserWarning, 1,
+        "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() "
+        "or sourceTensor.detach().clone().requires_grad_(True), rather than %s(sourceTensor).",
+        call);
 }
 
 /* --- torch.tensor --- */
 
-static PyObject *py_tensor(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+static PyObject *py_tensor(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames)
 {
     enum { DATA, DTYPE, DEVICE, PIN_MEMORY, REQUIRES_GRAD, COUNT };
-    static mt_scan scan = {"tensor", COUNT, 1, 1, {"data", "dtype", "device", "pin_memory", "requires_grad"}, {NULL}};
+    static mt_scan scan = {
+        "tensor", COUNT, 1, 1, {"data", "dtype", "device", "pin_memory", "requires_grad"}, {NULL}};
     PyObject *value[COUNT];
     mt_dtype dtype = MT_DTYPE_NONE;
     mt_device device = MT_DEVICE_NONE;
@@ -52,10 +58,11 @@ static PyObject *py_tensor(PyObject *module, PyObject *const *args, Py_ssize_t n
     (void)module;
     if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0)
         return NULL;
-    if (kwnames && (mt_py_scan_dtype(&dtype, &scan, DTYPE, value[DTYPE]) < 0 ||
-                    mt_py_scan_device(&device, &scan, DEVICE, value[DEVICE]) < 0 ||
-                    mt_py_scan_bool(&pin_memory, &scan, PIN_MEMORY, value[PIN_MEMORY]) < 0 ||
-                    mt_py_scan_bool(&requires_grad, &scan, REQUIRES_GRAD, value[REQUIRES_GRAD]) < 0))
+    if (kwnames &&
+        (mt_py_scan_dtype(&dtype, &scan, DTYPE, value[DTYPE]) < 0 ||
+         mt_py_scan_device(&device, &scan, DEVICE, value[DEVICE]) < 0 ||
+         mt_py_scan_bool(&pin_memory, &scan, PIN_MEMORY, value[PIN_MEMORY]) < 0 ||
+         mt_py_scan_bool(&requires_grad, &scan, REQUIRES_GRAD, value[REQUIRES_GRAD]) < 0))
         return NULL;
     if (MT_UNLIKELY(mt_thread.slow & MT_SLOW_MODE))
         return mt_py_function_override("tensor", args, nargs, kwnames);
@@ -70,7 +77,8 @@ static PyObject *py_tensor(PyObject *module, PyObject *const *args, Py_ssize_t n
 
 /* --- as_tensor, new_tensor --- */
 
-static PyObject *py_as_tensor(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+static PyObject *py_as_tensor(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames)
 {
     enum { DATA, DTYPE, DEVICE, COUNT };
     static mt_scan scan = {"as_tensor", COUNT, 1, 1, {"data", "dtype", "device"}, {NULL}};
@@ -91,10 +99,12 @@ static PyObject *py_as_tensor(PyObject *module, PyObject *const *args, Py_ssize_
     return mt_py_wrap(t);
 }
 
-static PyObject *py_new_tensor(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+static PyObject *py_new_tensor(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
 {
     enum { DATA, DTYPE, DEVICE, REQUIRES_GRAD, COUNT };
-    static mt_scan scan = {"new_tensor", COUNT, 1, 1, {"data", "dtype", "device", "requires_grad"}, {NULL}};
+    static mt_scan scan = {"new_tensor", COUNT, 1, 1, {"data", "dtype", "device", "requires_grad"},
+                           {NULL}};
     PyObject *value[COUNT];
     mt_tensor *own = mt_py_impl(self), *t = NULL;
     mt_dtype dtype = (mt_dtype)own->dtype;
@@ -138,8 +148,9 @@ static int alias_object(mt_tensor **out, PyObject *o, const wish *w)
     if (mt_py_is_array_scalar(o)) {
         if (w->copy != 0)
             return 0;
-        PyErr_SetString(PyExc_RuntimeError,
-                        "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ");
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ");
         return -1;
     }
     if (mt_py_is_dlpack_capsule(o))
@@ -154,8 +165,8 @@ static int refuse_alias(const mt_tensor *t, const wish *w)
     char from[24], to[24];
 
     if (!mt_device_is_none(w->device) && !mt_device_equal(w->device, t->device))
-        PyErr_Format(PyExc_ValueError, "can't alias tensor from device '%s' to '%s'.", mt_device_format(from, t->device),
-                     mt_device_format(to, w->device));
+        PyErr_Format(PyExc_ValueError, "can't alias tensor from device '%s' to '%s'.",
+                     mt_device_format(from, t->device), mt_device_format(to, w->device));
     else
         PyErr_Format(PyExc_ValueError, "can't alias tensor with dtype '%s' into dtype '%s'.",
                      mt_dtype_table[t->dtype].legacy, mt_dtype_table[w->dtype].legacy);
@@ -180,7 +191,8 @@ static int adapt(mt_tensor **inout, const wish *w)
     return rc < 0 ? mt_py_fail() : 0;
 }
 
-/* An explicit wish is set on a leaf, even when the leaf is the object itself; other tensors are detached for False. */
+/* An explicit wish is set on a leaf, even when the leaf is the object itself; other tensors are
+   detached for False. */
 static int settle_grad(mt_tensor **inout, PyObject *o, const wish *w)
 {
     static bool warned;
@@ -192,8 +204,9 @@ static int settle_grad(mt_tensor **inout, PyObject *o, const wish *w)
     if (w->requires_grad < 0) {
         if (has && leaf && mt_py_is_tensor(o) && t == mt_py_impl(o) &&
             mt_warn_once(&warned, MT_WARN_USER,
-                         "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. "
-                         "Pass requires_grad=False explicitly to get the old behavior and silence this warning.") < 0)
+                         "torch.asarray: unspecified requires_grad now defaults to "
+                         "obj.requires_grad instead of False. Pass requires_grad=False explicitly "
+                         "to get the old behavior and silence this warning.") < 0)
             return mt_py_fail();
         return 0;
     }
@@ -225,10 +238,12 @@ static int from_anything(mt_tensor **out, PyObject *o, const wish *w)
     return mt_py_tensor_from_data(out, o, w->dtype, w->device, false) < 0 ? mt_py_fail() : 0;
 }
 
-static PyObject *py_asarray(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+static PyObject *py_asarray(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                            PyObject *kwnames)
 {
     enum { OBJ, DTYPE, DEVICE, COPY, REQUIRES_GRAD, COUNT };
-    static mt_scan scan = {"asarray", COUNT, 1, 1, {"obj", "dtype", "device", "copy", "requires_grad"}, {NULL}};
+    static mt_scan scan = {
+        "asarray", COUNT, 1, 1, {"obj", "dtype", "device", "copy", "requires_grad"}, {NULL}};
     PyObject *value[COUNT];
     wish w = {MT_DTYPE_NONE, MT_DEVICE_NONE, -1, -1};
     bool flag = false;
@@ -260,10 +275,12 @@ static PyObject *py_asarray(PyObject *module, PyObject *const *args, Py_ssize_t 
 
 /* --- frombuffer --- */
 
-static PyObject *py_frombuffer(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+static PyObject *py_frombuffer(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
 {
     enum { BUFFER, DTYPE, N, OFFSET, REQUIRES_GRAD, COUNT };
-    static mt_scan scan = {"frombuffer", COUNT, 1, 2, {"buffer", "dtype", "count", "offset", "requires_grad"}, {NULL}};
+    static mt_scan scan = {
+        "frombuffer", COUNT, 1, 2, {"buffer", "dtype", "count", "offset", "requires_grad"}, {NULL}};
     PyObject *value[COUNT];
     mt_dtype dtype = MT_DTYPE_NONE;
     int64_t count = -1, offset = 0;
@@ -272,7 +289,8 @@ static PyObject *py_frombuffer(PyObject *module, PyObject *const *args, Py_ssize
 
     (void)module;
     if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 ||
-        mt_py_scan_dtype(&dtype, &scan, DTYPE, value[DTYPE]) < 0 || mt_py_scan_int(&count, &scan, N, value[N]) < 0 ||
+        mt_py_scan_dtype(&dtype, &scan, DTYPE, value[DTYPE]) < 0 ||
+        mt_py_scan_int(&count, &scan, N, value[N]) < 0 ||
         mt_py_scan_int(&offset, &scan, OFFSET, value[OFFSET]) < 0 ||
         mt_py_scan_bool(&requires_grad, &scan, REQUIRES_GRAD, value[REQUIRES_GRAD]) < 0)
         return NULL;
@@ -292,22 +310,28 @@ static PyObject *py_frombuffer(PyObject *module, PyObject *const *args, Py_ssize
 PyMethodDef mt_py_creation_functions[] = {
     {"tensor", FAST(py_tensor),
      "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False) -> Tensor\n\n"
-     "A tensor without history that holds a copy of data: a number, a nest of sequences, an array, a tensor."},
+     "A tensor without history that holds a copy of data: a number, a nest of sequences, an array, "
+     "a tensor."},
     {"as_tensor", FAST(py_as_tensor),
      "as_tensor(data, dtype=None, device=None) -> Tensor\n\n"
-     "The data as a tensor. Tensors that fit come back as they are, arrays share their memory when they can."},
+     "The data as a tensor. Tensors that fit come back as they are, arrays share their memory when "
+     "they can."},
     {"asarray", FAST(py_asarray),
      "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False) -> Tensor\n\n"
-     "The object as a tensor: a tensor, an array, a DLPack capsule, a buffer, a sequence or a number. copy=False refuses "
-     "to copy, copy=True always copies."},
+     "The object as a tensor: a tensor, an array, a DLPack capsule, a buffer, a sequence or a "
+     "number. copy=False refuses to copy, copy=True always copies."},
     {"frombuffer", FAST(py_frombuffer),
      "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False) -> Tensor\n\n"
-     "A 1-D tensor over the memory of an object with the buffer protocol. offset counts bytes, count elements."},
+     "A 1-D tensor over the memory of an object with the buffer protocol. offset counts bytes, "
+     "count elements."},
     {"from_numpy", mt_py_from_numpy, METH_O,
-     "from_numpy(ndarray) -> Tensor\n\nA tensor over the memory of an array. It cannot be resized."},
+     "from_numpy(ndarray) -> Tensor\n\nA tensor over the memory of an array. It cannot be "
+     "resized."},
     {"from_file", FAST(mt_py_from_file),
-     "from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None, pin_memory=False) -> Tensor\n\n"
-     "A 1-D tensor over a mapped file. With shared=True writes reach the file, which grows as needed."},
+     "from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None, "
+     "pin_memory=False) -> Tensor\n\n"
+     "A 1-D tensor over a mapped file. With shared=True writes reach the file, which grows as "
+     "needed."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -317,8 +341,10 @@ PyMethodDef mt_py_creation_methods[] = {
      "torch.tensor with the dtype and device of this tensor unless others are given."},
     {"new", (PyCFunction)(void (*)(void))mt_py_method_new, METH_VARARGS | METH_KEYWORDS, NULL},
     {"as_subclass", FAST(mt_py_as_subclass),
-     "as_subclass(cls) -> Tensor\n\nThis tensor as an object of a subclass: same memory, same history."},
-    {"untyped_storage", mt_py_untyped_storage, METH_NOARGS, "untyped_storage() -> UntypedStorage\n\nThe memory."},
+     "as_subclass(cls) -> Tensor\n\nThis tensor as an object of a subclass: same memory, same "
+     "history."},
+    {"untyped_storage", mt_py_untyped_storage, METH_NOARGS,
+     "untyped_storage() -> UntypedStorage\n\nThe memory."},
     {"type", FAST(mt_py_type),
      "type(dtype=None, non_blocking=False, **kwargs) -> str or Tensor\n\n"
      "The name of the legacy type, or this tensor as another dtype, type object or type name."},
@@ -329,7 +355,7 @@ PyMethodDef mt_py_creation_methods[] = {
      "set_(source=None, storage_offset=0, size=None, stride=None) -> Tensor\n\n"
      "Takes over the memory of a storage or tensor, and its geometry or the one given."},
     {"numpy", FAST(mt_py_numpy),
-     "numpy(*, force=False) -> numpy.ndarray\n\nAn array over the memory of this tensor. force=True detaches, moves and "
-     "resolves first."},
+     "numpy(*, force=False) -> numpy.ndarray\n\nAn array over the memory of this tensor. "
+     "force=True detaches, moves and resolves first."},
     {NULL, NULL, 0, NULL},
 };

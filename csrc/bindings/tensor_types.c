@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* torch.FloatTensor, torch.cuda.LongTensor and so on: types that have no objects of their own. Each is an instance of the
-   metaclass torch.tensortype; calling it makes a plain tensor of its dtype, isinstance(x, torch.FloatTensor) asks for
-   dtype and device, and names it does not know are looked up in the class Tensor. They are made when first asked for
-   and kept for good. */
+/* torch.FloatTensor, torch.cuda.LongTensor and so on: types that have no objects of their own. Each
+   is an instance of the metaclass torch.tensortype; calling it makes a plain tensor of its dtype,
+   isinstance(x, torch.FloatTensor) asks for dtype and device, and names it does not know are looked
+   up in the class Tensor. They are made when first asked for and kept for good. */
 #include "bindings/new_internal.h"
 
 #include <string.h>
@@ -46,7 +46,8 @@ static PyObject *call_type(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (device.type == MT_DEVICE_CUDA && mt_device_check(&device) < 0) {
         mt_error_clear();
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "type %s not available. Torch not compiled with CUDA enabled.", self->name);
+        PyErr_Format(PyExc_TypeError,
+                     "type %s not available. Torch not compiled with CUDA enabled.", self->name);
         return NULL;
     }
     if (mt_py_legacy_make(&t, self->dtype, device, args, kwargs) < 0)
@@ -62,7 +63,8 @@ static PyObject *instance_check(PyObject *o, PyObject *x)
     if (!mt_py_is_tensor(x))
         Py_RETURN_FALSE;
     t = mt_py_impl(x);
-    return PyBool_FromLong((mt_dtype)t->dtype == self->dtype && t->device.type == self->device.type);
+    return PyBool_FromLong((mt_dtype)t->dtype == self->dtype &&
+                           t->device.type == self->device.type);
 }
 
 static PyObject *get_attribute(PyObject *o, PyObject *name)
@@ -70,8 +72,8 @@ static PyObject *get_attribute(PyObject *o, PyObject *name)
     PyObject *value = PyType_Type.tp_getattro(o, name);
     const char *text;
 
-    if (value || !PyErr_ExceptionMatches(PyExc_AttributeError) || !mt_tensor_type || !(text = PyUnicode_AsUTF8(name)) ||
-        (text[0] == '_' && text[1] == '_'))
+    if (value || !PyErr_ExceptionMatches(PyExc_AttributeError) || !mt_tensor_type ||
+        !(text = PyUnicode_AsUTF8(name)) || (text[0] == '_' && text[1] == '_'))
         return value;
     PyErr_Clear();
     return PyObject_GetAttr((PyObject *)mt_tensor_type, name);
@@ -107,9 +109,9 @@ static PyMethodDef meta_methods[] = {
 };
 
 static PyGetSetDef meta_getset[] = {
-    {"dtype", get_dtype, NULL, NULL, NULL},      {"layout", get_layout, NULL, NULL, NULL},
-    {"is_cuda", get_is_cuda, NULL, NULL, NULL},  {"is_sparse", get_false, NULL, NULL, NULL},
-    {"is_xpu", get_false, NULL, NULL, NULL},     {NULL, NULL, NULL, NULL, NULL},
+    {"dtype", get_dtype, NULL, NULL, NULL},     {"layout", get_layout, NULL, NULL, NULL},
+    {"is_cuda", get_is_cuda, NULL, NULL, NULL}, {"is_sparse", get_false, NULL, NULL, NULL},
+    {"is_xpu", get_false, NULL, NULL, NULL},    {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyTypeObject TensorType_Meta = {
@@ -132,7 +134,8 @@ static PyObject *type_of(mt_dtype dtype, bool cuda)
     memset(self, 0, sizeof(*self));
     Py_SET_REFCNT((PyObject *)self, 1);
     Py_SET_TYPE((PyObject *)self, &TensorType_Meta);
-    PyOS_snprintf(self->name, sizeof(self->name), "torch.%s%sTensor", cuda ? "cuda." : "", mt_dtype_table[dtype].legacy);
+    PyOS_snprintf(self->name, sizeof(self->name), "torch.%s%sTensor", cuda ? "cuda." : "",
+                  mt_dtype_table[dtype].legacy);
     self->type.tp_name = self->name;
     self->type.tp_flags = Py_TPFLAGS_DEFAULT;
     self->type.tp_new = call_type;
@@ -208,7 +211,8 @@ static PyObject *type_name(const mt_tensor *t)
 {
     static const char *const places[MT_DEVICE_TYPE_COUNT] = {"", "cuda.", "meta."};
 
-    return PyUnicode_FromFormat("torch.%s%sTensor", places[t->device.type], mt_dtype_table[t->dtype].legacy);
+    return PyUnicode_FromFormat("torch.%s%sTensor", places[t->device.type],
+                                mt_dtype_table[t->dtype].legacy);
 }
 
 /* A dtype, a type object, the class Tensor (the default dtype), or a name. */
@@ -256,7 +260,8 @@ PyObject *mt_py_type(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
 
     if (mt_py_needs_override(self))
         return mt_py_method_override(self, "type", args, nargs, kwnames);
-    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 || mt_py_scan_bool(&non_blocking, &scan, 1, value[1]) < 0)
+    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 ||
+        mt_py_scan_bool(&non_blocking, &scan, 1, value[1]) < 0)
         return NULL;
     if (!value[0] || value[0] == Py_None)
         return type_name(t);
@@ -271,7 +276,8 @@ PyObject *mt_py_type(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
 }
 
 static PyMethodDef functions[] = {
-    {"_tensor_type", find_type, METH_O, "_tensor_type(name): the type object torch.FloatTensor and its like, by name."},
+    {"_tensor_type", find_type, METH_O,
+     "_tensor_type(name): the type object torch.FloatTensor and its like, by name."},
     {"_tensor_types", all_types, METH_NOARGS, "_tensor_types(): all of them."},
     {NULL, NULL, 0, NULL},
 };
