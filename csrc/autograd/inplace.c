@@ -337,6 +337,7 @@ static int copy_slices_new(mt_node **out, mt_tensor *view, mt_node *fn, int self
         mt_node_ref(to_base.node);
     s->fn = mt_node_ref(fn);
     fn->outer = n;
+    MT_TRY(mt_node_created(n));
     *out = mt_node_ref(n);
     rc = 0;
 fail:

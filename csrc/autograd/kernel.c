@@ -52,6 +52,15 @@ static bool is_default(const mt_value *a, const mt_value *dflt)
            a->v.scalar.v.i == dflt->v.scalar.v.i;
 }
 
+static int run_short_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
+{
+    if (mt_tensor_is_wrapped_number(b))
+        return mt_fast_binary_scalar(out, op, a, mt_scalar_load(mt_tensor_const_data(b), (mt_dtype)b->dtype), false);
+    if (mt_tensor_is_wrapped_number(a))
+        return mt_fast_binary_scalar(out, op, b, mt_scalar_load(mt_tensor_const_data(a), (mt_dtype)a->dtype), true);
+    return mt_fast_binary(out, op, a, b);
+}
+
 /* Pointwise functions with the default numbers: 1 done, 0 take the general road, -1 error. */
 static int run_short(mt_call *call)
 {
@@ -66,7 +75,7 @@ static int run_short(mt_call *call)
         if (!is_default(&call->arg[spec->param[i]], &call->op->args[spec->param[i]].dflt))
             return 0;
     mt_thread.grad_mode = false; /* the short road is for what is not recorded */
-    rc = spec->n_in == 2 ? mt_fast_binary(&call->out[0], call->op, a->v.tensor, b->v.tensor)
+    rc = spec->n_in == 2 ? run_short_binary(&call->out[0], call->op, a->v.tensor, b->v.tensor)
                          : mt_fast_unary(&call->out[0], call->op, a->v.tensor);
     mt_thread.grad_mode = true;
     return rc;
@@ -350,6 +359,7 @@ static int record(mt_call *call, int n_edges)
         return 0;
     MT_TRY(mt_node_new(&n, &op_node_ops, n_edges, grad->n_saved, call->n_outs, dims + survey_saved(call, grad)));
     n->op = call->op;
+    MT_TRY(mt_node_created(n));
     s.node = n;
     for (int i = 0; i < call->n_outs; i++)
         mt_node_set_input(n, i, call->out[i]);
@@ -381,6 +391,7 @@ static int record_in_place(mt_call *call, mt_tensor *self, int n_edges)
     MT_TRY(mt_node_new(&n, &op_node_ops, n_edges + !listed, grad->n_saved, 1,
                        self->ndim + survey_saved(call, grad)));
     n->op = call->op;
+    MT_TRY(mt_node_created(n));
     s.node = n;
     mt_node_set_input(n, 0, self);
     s.room = (int64_t *)(n->input + 1) + self->ndim;

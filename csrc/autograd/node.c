@@ -72,11 +72,12 @@ int mt_node_new(mt_node **out, const mt_node_ops *ops, int n_edges, int n_saved,
     for (int i = 0; i < n_inputs; i++)
         n->input[i] = (mt_input_meta){(int64_t *)p, 0, MT_DTYPE_NONE, MT_DEVICE_NONE, false};
     *out = n;
-    if (MT_UNLIKELY(mt_anomaly.enabled && mt_anomaly.created) && mt_anomaly.created(n) < 0) {
-        mt_node_clear(out);
-        return -1;
-    }
     return 0;
+}
+
+int mt_node_created(mt_node *n)
+{
+    return MT_UNLIKELY(mt_anomaly.enabled) && mt_anomaly.created ? mt_anomaly.created(n) : 0;
 }
 
 void mt_node_set_input(mt_node *n, int k, const mt_tensor *t)

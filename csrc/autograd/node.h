@@ -113,6 +113,8 @@ int mt_autograd_kernel(mt_call *call);
 int mt_node_new(mt_node **out, const mt_node_ops *ops, int n_edges, int n_saved, int n_inputs,
                 int64_t n_dims);
 void mt_node_destroy(mt_node *n);
+/* To be called once the fields of its kind are set: anomaly mode takes note. */
+int mt_node_created(mt_node *n);
 
 static inline mt_node *mt_node_ref(mt_node *n)
 {

@@ -592,6 +592,12 @@ int mt_fast_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
     return 0;
 }
 
+int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b, bool scalar_first)
+{
+    (void)out, (void)op, (void)a, (void)b, (void)scalar_first;
+    return 0;
+}
+
 int mt_fast_unary(mt_tensor **out, const mt_op *op, mt_tensor *a)
 {
     (void)out, (void)op, (void)a;
