@@ -237,7 +237,7 @@ typedef enum mt_saved_kind {
     MT_SAVE_ARG,        /* the argument as it is (tensor, number, list, ...) */
     MT_SAVE_RESULT,     /* output k */
     MT_SAVE_SIZES,      /* sizes of tensor argument k */
-    MT_SAVE_LIST_SIZES, /* sizes of each tensor of list argument k, one after the other, with ndims */
+    MT_SAVE_LIST_SIZES, /* for each tensor of list argument k: its ndim, then its sizes */
     MT_SAVE_DTYPE,      /* dtype of tensor argument k */
     MT_SAVE_DEVICE,
     MT_SAVE_STRIDES,
