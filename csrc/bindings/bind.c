@@ -309,7 +309,8 @@ static inline int short_call(PyObject **result, const mt_py_func *f, PyObject *s
     mt_tensor *out = NULL;
     int rc;
 
-    if (!spec || nargs + method != spec->n_in || !mt_py_is_exact(a))
+    if (!spec || nargs + method != spec->n_in || !mt_py_is_exact(a) || spec->in[0] != 0 ||
+        (spec->n_in == 2 && spec->in[1] != 1) || (spec->n_params && (op->flags & MT_OPF_CHECKED) && spec->n_in == 1))
         return 0;
     if (f->variant == MT_VARIANT_INPLACE) {
         out = mt_py_impl(a);

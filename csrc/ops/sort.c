@@ -8,13 +8,21 @@
 #include "ops.h"
 #include "ops/meta.h"
 
+/* Results in the memory order of self when they have its shape. */
 static int prepare_pair(mt_call *call, mt_tensor *self, const int64_t *size)
 {
+    int64_t stride[MT_MAX_DIM];
+    const int64_t *order = NULL;
+
+    if (size == self->size) {
+        mt_shape_strides_like(stride, self);
+        order = stride;
+    }
     if (mt_dtype_is_complex((mt_dtype)self->dtype))
         return mt_error_set(MT_ERR_RUNTIME, "%s does not support complex dtypes on CPU", call->op->name);
-    if (mt_out_prepare(call, 0, (mt_dtype)self->dtype, self->ndim, size, NULL, self->device, false) < 0)
+    if (mt_out_prepare(call, 0, (mt_dtype)self->dtype, self->ndim, size, order, self->device, false) < 0)
         return -1;
-    return mt_out_prepare(call, 1, MT_DTYPE_i64, self->ndim, size, NULL, self->device, false);
+    return mt_out_prepare(call, 1, MT_DTYPE_i64, self->ndim, size, order, self->device, false);
 }
 
 int mt_meta_sort(mt_call *call)

@@ -26,8 +26,8 @@ for _s in torch._C._jit_get_all_schemas():
         except schema.CatalogError:
             pass
 SPACES = {"nn": torch._C._nn, "linalg": torch._C._linalg, "fft": torch._C._fft, "special": torch._C._special}
-# Overloads that merge several of PyTorch's: a generator is an optional keyword here.
-MERGED = re.compile(r"rand|randn|randint|randperm|randint_like|randn_like|rand_like|normal")
+# Overloads that merge several of PyTorch's: a generator is an optional keyword here, and so are the device and dtype of to.
+MERGED = re.compile(r"to\b|rand|randn|randint|randperm|randint_like|randn_like|rand_like|normal")
 
 
 def normal(text):
