@@ -328,6 +328,7 @@ static void run_gather(const plan *p, const phase *f, const char *source, int64_
     mt_gather g = {
         .n_rows = f->n_rows,
         .depth = f->depth,
+        .pitch = p->panel_width,
         .width = left < p->panel_width ? left : p->panel_width,
         .source = source + group * p->source_channels * p->source_channel * p->itemsize,
         .row = f->row,
@@ -441,9 +442,7 @@ static int run(const plan *p)
         if (mt_data_alloc(&memory, (size_t)(bytes * per_wave)) < 0)
             return -1;
         w.frames = memory;
-        if (p->sweeps) /* the slack is read, though not used */
-            for (int64_t i = 0; i < per_wave; i++)
-                memset(w.frames + (i + 1) * bytes - MT_CONV_SLACK * p->itemsize, 0, (size_t)(MT_CONV_SLACK * p->itemsize));
+        memset(w.frames, 0, (size_t)(bytes * per_wave));
     }
     for (; w.first < s->n; w.first += per_wave) {
         int64_t n = s->n - w.first < per_wave ? s->n - w.first : per_wave;
@@ -479,7 +478,8 @@ static int convolve(plan *p, const mt_conv_weight *w)
     mt_conv_arena arena = {NULL, 0, 0};
     int rc = -1;
 
-    p->panel_width = p->itemsize == 4 ? MT_ISA_PICK(mt_conv_panel_width_f32)() : MT_ISA_PICK(mt_conv_panel_width_f64)();
+    p->panel_width = p->itemsize == 4 ? MT_ISA_PICK(mt_conv_panel_width_f32)(p->columns)
+                                    : MT_ISA_PICK(mt_conv_panel_width_f64)(p->columns);
     p->n_panels = (p->columns + p->panel_width - 1) / p->panel_width;
     p->sweeps = should_sweep(p);
     MT_TRY(make_axes(p));

@@ -16,9 +16,10 @@
 /* One panel of a gather product. Offsets count elements. */
 typedef struct mt_gather {
     int64_t n_rows, depth, width; /* width: columns of the panel in use */
+    int64_t pitch;                /* elements of a row of the panel: one or two vectors */
     const void *source;
     const int64_t *row, *offset;  /* of n_rows and depth elements */
-    const void *panel;            /* depth x mt_conv_panel_width, the rest of a row is zero */
+    const void *panel;            /* depth x pitch, the rest of a row is zero */
     const void *bias;             /* one per column, or NULL */
     void *out;
     const int64_t *out_row;       /* where each row goes; NULL: row i at i * out_step */
@@ -26,9 +27,9 @@ typedef struct mt_gather {
     bool accumulate;              /* needs out_col 1 */
 } mt_gather;
 
-/* Columns of a panel. */
-MT_ISA_DECLARE(int, mt_conv_panel_width_f32, (void));
-MT_ISA_DECLARE(int, mt_conv_panel_width_f64, (void));
+/* Elements of a row of the panels for that many columns. */
+MT_ISA_DECLARE(int64_t, mt_conv_panel_width_f32, (int64_t columns));
+MT_ISA_DECLARE(int64_t, mt_conv_panel_width_f64, (int64_t columns));
 MT_ISA_DECLARE(void, mt_conv_gather_f32, (const mt_gather *g));
 MT_ISA_DECLARE(void, mt_conv_gather_f64, (const mt_gather *g));
 

@@ -38,53 +38,41 @@ void mt_conv_arena_clear(mt_conv_arena *a)
 
 /* --- frames --- */
 
-static void copy_line(char *dst, const char *src, int64_t stride, int64_t n, int itemsize)
+static inline void copy_line(char *dst, const char *src, int64_t stride, int64_t n, int itemsize)
 {
-    if (stride == 1) {
-        memcpy(dst, src, (size_t)(n * itemsize));
+    int64_t bytes = n * itemsize, i = 0;
+
+    if (stride != 1) {
+        if (itemsize == 4)
+            for (; i < n; i++)
+                memcpy(dst + 4 * i, src + 4 * i * stride, 4);
+        else
+            for (; i < n; i++)
+                memcpy(dst + 8 * i, src + 8 * i * stride, 8);
         return;
     }
-    if (itemsize == 4)
-        for (int64_t i = 0; i < n; i++)
-            memcpy(dst + 4 * i, src + 4 * i * stride, 4);
-    else
-        for (int64_t i = 0; i < n; i++)
-            memcpy(dst + 8 * i, src + 8 * i * stride, 8);
-}
-
-/* Lines of the inner volume; what lies around them is zeroed line by line, or plane by plane. */
-static void fill_plane(const mt_conv_frame *f, char *dst, const char *src, const mt_volume *v, int itemsize)
-{
-    int64_t line = f->size[2] * itemsize, before = f->lo[2] * itemsize;
-    int64_t n = f->inner[2] * itemsize, after = line - before - n;
-
-    for (int64_t d = 0; d < f->size[0]; d++) {
-        int64_t z = d - f->lo[0];
-
-        if (z < 0 || z >= f->inner[0]) {
-            memset(dst, 0, (size_t)(f->size[1] * line));
-            dst += f->size[1] * line;
-            continue;
-        }
-        for (int64_t h = 0; h < f->size[1]; h++, dst += line) {
-            int64_t y = h - f->lo[1];
-
-            if (y < 0 || y >= f->inner[1]) {
-                memset(dst, 0, (size_t)line);
-                continue;
-            }
-            memset(dst, 0, (size_t)before);
-            copy_line(dst + before, src + (z * v->dim[0] + y * v->dim[1]) * itemsize, v->dim[2], f->inner[2], itemsize);
-            memset(dst + before + n, 0, (size_t)after);
-        }
+    if (bytes > 256) {
+        memcpy(dst, src, (size_t)bytes);
+        return;
     }
+    for (; i + 16 <= bytes; i += 16)
+        memcpy(dst + i, src + i, 16);
+    for (; i < bytes; i += 4)
+        memcpy(dst + i, src + i, 4);
 }
 
 void mt_conv_frame_fill(const mt_conv_frame *f, void *dst, const mt_volume *src, int64_t image, int itemsize)
 {
+    int64_t line = f->size[2], start = (f->lo[0] * f->size[1] + f->lo[1]) * line + f->lo[2];
+
     for (int64_t c = 0; c < f->channels; c++)
-        fill_plane(f, (char *)dst + c * f->plane * itemsize,
-                   src->data + (image * src->batch + c * src->channel) * itemsize, src, itemsize);
+        for (int64_t z = 0; z < f->inner[0]; z++) {
+            char *to = (char *)dst + (c * f->plane + z * f->size[1] * line + start) * itemsize;
+            const char *from = src->data + (image * src->batch + c * src->channel + z * src->dim[0]) * itemsize;
+
+            for (int64_t y = 0; y < f->inner[1]; y++)
+                copy_line(to + y * line * itemsize, from + y * src->dim[1] * itemsize, src->dim[2], f->inner[2], itemsize);
+        }
 }
 
 /* --- shapes --- */
@@ -108,7 +96,7 @@ int64_t mt_conv_flat_stride(const mt_volume *v, const int64_t size[3])
 bool mt_conv_is_pointwise(const mt_conv_shape *s)
 {
     for (int i = 0; i < 3; i++)
-        if (s->kernel[i] != 1 || s->stride[i] != 1 || s->pad[i] != 0)
+        if (s->kernel[i] != 1 || s->stride[i] != 1 || s->pad[i] != 0 || s->image[i] != s->map[i])
             return false;
     return true;
 }

@@ -58,7 +58,7 @@ typedef struct mt_conv_frame {
     int64_t channels, inner[3], lo[3], size[3];
     int64_t plane; /* elements of one channel */
 } mt_conv_frame;
-/* Copies one image; dst has room for channels * plane elements. */
+/* Copies one image into the middle; dst has channels * plane elements, and zeros around the middle already. */
 void mt_conv_frame_fill(const mt_conv_frame *f, void *dst, const mt_volume *src, int64_t image, int itemsize);
 
 static inline int64_t mt_conv_product(const int64_t size[3])

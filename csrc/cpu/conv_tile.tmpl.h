@@ -11,8 +11,9 @@
 
 /* --- transposes --- */
 
-/* dst[c][r] = src[r][c] for n <= LANES rows of LANES elements; only n elements of each row of dst are written. */
-static void ME(turn_square)(T *dst, int64_t dst_row, const T *src, int64_t src_row, int64_t n, int64_t cols)
+/* dst[c][r] = src[r][c] for n <= LANES rows of LANES elements, c < cols; n elements of each row of dst are written, or
+   whole vectors when what lies behind does not matter. */
+static void ME(turn_square)(T *dst, int64_t dst_row, const T *src, int64_t src_row, int64_t n, int64_t cols, bool whole)
 {
     V a[LANES], b[LANES];
     MASK mask = SIMD(mask)(n);
@@ -31,10 +32,11 @@ static void ME(turn_square)(T *dst, int64_t dst_row, const T *src, int64_t src_r
         for (int i = 0; i < LANES; i++)
             a[i] = b[i];
     }
-    if (n == LANES && cols == LANES) {
+    if (n == LANES || whole) {
         MT_UNROLL
         for (int i = 0; i < LANES; i++)
-            SIMD(store)(dst + i * dst_row, a[i]);
+            if (i < cols)
+                SIMD(store)(dst + i * dst_row, a[i]);
         return;
     }
     MT_UNROLL
@@ -52,7 +54,8 @@ void MT_ISA_NAME(ME(mt_conv_pack))(T *dst, int64_t pitch, const T *src, int64_t 
         memset(dst, 0, (size_t)(pitch * cols) * sizeof(T));
     for (; col == 1 && c + LANES <= cols; c += LANES)
         for (int64_t r = 0; r < rows; r += LANES)
-            ME(turn_square)(dst + c * pitch + r, pitch, src + r * row + c, row, rows - r < LANES ? rows - r : LANES, LANES);
+            ME(turn_square)(dst + c * pitch + r, pitch, src + r * row + c, row, rows - r < LANES ? rows - r : LANES, LANES,
+                            false);
     for (; c < cols; c++)
         for (int64_t r = 0; r < rows; r++)
             dst[c * pitch + r] = src[r * row + c * col];
@@ -61,10 +64,11 @@ void MT_ISA_NAME(ME(mt_conv_pack))(T *dst, int64_t pitch, const T *src, int64_t 
 /* --- gather tiles --- */
 
 typedef void ME(gather_fn)(int64_t depth, const T *source, const int64_t *row, const int64_t *offset, const T *panel,
-                           T *buffer);
+                           int64_t pitch, T *buffer);
 
 static MT_ALWAYS_INLINE void ME(gather_tile)(const int mr, const int nv, int64_t depth, const T *source,
-                                             const int64_t *row, const int64_t *offset, const T *panel, T *buffer)
+                                             const int64_t *row, const int64_t *offset, const T *panel, int64_t pitch,
+                                             T *buffer)
 {
     const T *p[MR];
     V acc[MR][2];
@@ -76,7 +80,7 @@ static MT_ALWAYS_INLINE void ME(gather_tile)(const int mr, const int nv, int64_t
         for (int j = 0; j < nv; j++)
             acc[i][j] = (V){0};
     }
-    for (int64_t k = 0; k < depth; k++, panel += NR) {
+    for (int64_t k = 0; k < depth; k++, panel += pitch) {
         int64_t at = offset[k];
         V b[2];
 
@@ -102,9 +106,9 @@ static MT_ALWAYS_INLINE void ME(gather_tile)(const int mr, const int nv, int64_t
 
 #define GATHER(mr, nv)                                                                                              \
     static void ME(gather_##mr##_##nv)(int64_t depth, const T *source, const int64_t *row, const int64_t *offset,   \
-                                       const T *panel, T *buffer)                                                   \
+                                       const T *panel, int64_t pitch, T *buffer)                                    \
     {                                                                                                               \
-        ME(gather_tile)(mr, nv, depth, source, row, offset, panel, buffer);                                         \
+        ME(gather_tile)(mr, nv, depth, source, row, offset, panel, pitch, buffer);                                  \
     }
 #define GATHERS(mr) GATHER(mr, 1) GATHER(mr, 2)
 #define GATHER_ROW(mr) [mr] = {ME(gather_##mr##_1), ME(gather_##mr##_2)},
@@ -150,7 +154,7 @@ static void ME(add_bias)(const mt_gather *g, T *buffer, int mr)
     }
 }
 
-/* Rows are neighbours in the result, columns are out_col apart. */
+/* Rows are neighbours in the result, columns are out_col apart. What is written too far is written again by the next tile. */
 static void ME(store_turned)(const mt_gather *g, T *buffer, int64_t first, int mr)
 {
     T *out = (T *)g->out + first;
@@ -160,7 +164,8 @@ static void ME(store_turned)(const mt_gather *g, T *buffer, int64_t first, int m
     for (int64_t j = 0; j < g->width; j += LANES)
         for (int i = 0; i < mr; i += LANES)
             ME(turn_square)(out + j * g->out_col + i, g->out_col, buffer + i * NR + j, NR,
-                            mr - i < LANES ? mr - i : LANES, g->width - j < LANES ? g->width - j : LANES);
+                            mr - i < LANES ? mr - i : LANES, g->width - j < LANES ? g->width - j : LANES,
+                            first + i + LANES <= g->n_rows);
 }
 
 static void ME(store_scattered)(const mt_gather *g, T *buffer, int64_t first, int mr)
@@ -184,7 +189,7 @@ void MT_ISA_NAME(ME(mt_conv_gather))(const mt_gather *g)
     for (int64_t p = 0; p < count; p++) {
         int mr = (int)((g->n_rows - at + count - p - 1) / (count - p));
 
-        ME(gathers)[mr][nv - 1](g->depth, g->source, g->row + at, g->offset, g->panel, buffer);
+        ME(gathers)[mr][nv - 1](g->depth, g->source, g->row + at, g->offset, g->panel, g->pitch, buffer);
         if (g->out_col == 1)
             ME(store_rows)(g, buffer, at, mr);
         else if (!g->out_row && g->out_step == 1)
@@ -195,9 +200,9 @@ void MT_ISA_NAME(ME(mt_conv_gather))(const mt_gather *g)
     }
 }
 
-int MT_ISA_NAME(ME(mt_conv_panel_width))(void)
+int64_t MT_ISA_NAME(ME(mt_conv_panel_width))(int64_t columns)
 {
-    return NR;
+    return columns > LANES ? NR : LANES;
 }
 
 /* --- sweeps --- */
@@ -321,9 +326,12 @@ double MT_ISA_NAME(ME(mt_conv_dot))(const T *a, const int64_t *line_a, const T *
 
         for (int64_t i = first; i < last; i++) {
             const T *p = a + line_a[i], *q = b + line_b[i];
+            int64_t x = 0;
 
-            for (int64_t x = 0; x < length; x += LANES) {
-                MASK mask = SIMD(mask)(length - x < LANES ? length - x : LANES);
+            for (; x + LANES <= length; x += LANES)
+                sum = SIMD(fma)(SIMD(load)(p + x), SIMD(load)(q + x), sum);
+            if (x < length) {
+                MASK mask = SIMD(mask)(length - x);
 
                 sum = SIMD(fma)(SIMD(load_masked)(p + x, mask), SIMD(load_masked)(q + x, mask), sum);
             }

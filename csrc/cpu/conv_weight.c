@@ -74,6 +74,7 @@ static void sum_block(const job *j, int64_t group, int64_t panel, int64_t block)
     mt_gather g = {
         .n_rows = left < ROWS_PER_BLOCK ? left : ROWS_PER_BLOCK,
         .depth = j->pixels,
+        .pitch = j->panel_width,
         .width = j->panel_width,
         .row = j->row + row,
         .offset = j->pixel,
@@ -239,6 +240,7 @@ static int run(job *j, bool by_channel)
     j->sums = mt_conv_arena_take(&arena, (size_t)sums);
     j->frames = mt_conv_arena_take(&arena, (size_t)(wave * j->frame_bytes));
     j->maps = mt_conv_arena_take(&arena, (size_t)(wave * j->map_bytes));
+    memset(j->frames, 0, (size_t)(wave * j->frame_bytes));
     if (by_channel)
         fill_line_tables(j);
     else
@@ -298,7 +300,8 @@ int mt_conv_to_weight(const mt_conv_shape *s, const mt_volume *image, const mt_v
     }
     if (mt_conv_is_pointwise(s) && s->n * s->groups < 1 << 20 && multiply(&j))
         return 0;
-    j.panel_width = j.itemsize == 4 ? MT_ISA_PICK(mt_conv_panel_width_f32)() : MT_ISA_PICK(mt_conv_panel_width_f64)();
+    j.panel_width = j.itemsize == 4 ? MT_ISA_PICK(mt_conv_panel_width_f32)(s->map_channels)
+                                    : MT_ISA_PICK(mt_conv_panel_width_f64)(s->map_channels);
     j.n_panels = (s->map_channels + j.panel_width - 1) / j.panel_width;
     j.row_blocks = (j.depth + ROWS_PER_BLOCK - 1) / ROWS_PER_BLOCK;
     make_frame(&j);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pointwise skeleton: from the formula OP of the dtype in scope to one mt_loop_fn named <LOOP>_<XS>. The
    formula is instantiated once, in a kernel over contiguous operands; other strides reach the same kernel in
-   blocks (loop_driver). Macros: see the README of this folder. */
+   blocks (loop_driver). Kernels come in three forms: a plain loop; blocks with a fast formula and a repair of rare arguments
+   (MT_RARE_<op>, math/elementary.h); chunks for float16. Macros: see the README of this folder. */
 #ifndef T
 #include "cpu/loops.h"
 #include "math/dtype/f32.h"
@@ -23,17 +24,22 @@
 #define DROP_N_PARAMS
 #endif
 
+/* What is stored, and how. */
 #if defined(OUT_BOOL) && OUT_BOOL
 #define OUT uint8_t
+#define RESULT uint8_t
 #define PUT(result) ((uint8_t)(result))
 #elif defined(OUT_REAL) && OUT_REAL && IS_COMPLEX
 #define OUT REAL
+#define RESULT REAL
 #define PUT(result) (result)
 #elif defined(OUT_COMPLEX) && OUT_COMPLEX
 #define OUT CX
+#define RESULT CX
 #define PUT(result) (result)
 #else
 #define OUT X
+#define RESULT T
 #define PUT(result) STORE(result)
 #define OUT_IS_X
 #endif
@@ -46,31 +52,37 @@
 #define GET0(element) LOAD(element)
 #endif
 
-/* The argument list: tensor elements, a comma where both kinds exist, numbers. */
+/* Arguments of the formula: N_IN elements, then the numbers. */
 #if N_IN == 0
-#define ELEMENTS
+#define ELEMENTS(first, second, third, fourth)
 #elif N_IN == 1
-#define ELEMENTS GET0(a[i])
+#define ELEMENTS(first, second, third, fourth) first
 #elif N_IN == 2
-#define ELEMENTS GET0(a[i]), LOAD(b[i])
+#define ELEMENTS(first, second, third, fourth) first, second
 #elif N_IN == 3
-#define ELEMENTS GET0(a[i]), LOAD(b[i]), LOAD(c[i])
-#elif N_IN == 4
-#define ELEMENTS GET0(a[i]), LOAD(b[i]), LOAD(c[i]), LOAD(d[i])
+#define ELEMENTS(first, second, third, fourth) first, second, third
+#else
+#define ELEMENTS(first, second, third, fourth) first, second, third, fourth
 #endif
 #if N_PARAMS == 0
-#define ARGUMENTS ELEMENTS
+#define NUMBERS
 #elif N_IN == 0
-#define ARGUMENTS p0
+#define NUMBERS p0
 #elif N_PARAMS == 1
-#define ARGUMENTS ELEMENTS, p0
+#define NUMBERS , p0
 #elif N_PARAMS == 2
-#define ARGUMENTS ELEMENTS, p0, p1
+#define NUMBERS , p0, p1
 #elif N_PARAMS == 3
-#define ARGUMENTS ELEMENTS, p0, p1, p2
-#elif N_PARAMS == 4
-#define ARGUMENTS ELEMENTS, p0, p1, p2, p3
+#define NUMBERS , p0, p1, p2
+#else
+#define NUMBERS , p0, p1, p2, p3
 #endif
+#define CALL(fname, first, second, third, fourth) FN(fname)(ELEMENTS(first, second, third, fourth) NUMBERS)
+#define CALL_AT(fname, index) CALL(fname, GET0(a[index]), LOAD(b[index]), LOAD(c[index]), LOAD(d[index]))
+
+#define IS_RARE_KIND (IS_FLOAT && (MT_JOIN(MT_RARE_, OP) == 1 || (MT_JOIN(MT_RARE_, OP) == 2 && BITS == 32)))
+#define FAST MT_JOIN(OP, _fast)
+#define IS_RARE MT_JOIN(OP, _is_rare)
 
 static void KERNEL_NAME(char *const *data, int64_t n, const void *params)
 {
@@ -102,9 +114,31 @@ static void KERNEL_NAME(char *const *data, int64_t n, const void *params)
     const T p3 = ((const T *)params)[3];
 #endif
 
+#if defined(LOAD_CHUNK) && MT_VEC_HAS_CHUNKS && N_IN > 0 && !(defined(IN0_BOOL) && IN0_BOOL)
+#include "cpu/loop_chunks.tmpl.h"
+#elif IS_RARE_KIND
+    const bool in_place = data[0] == data[1] || (N_IN > 1 && data[0] == data[N_IN]);
+
+    for (int64_t i = 0; i < n; i += 256) {
+        int m = n - i < 256 ? (int)(n - i) : 256, rare = 0;
+        OUT block[256], *to = in_place ? block : out + i;
+
+        MT_IVDEP
+        for (int j = 0; j < m; j++) {
+            rare |= CALL_AT(IS_RARE, i + j);
+            to[j] = PUT(CALL_AT(FAST, i + j));
+        }
+        for (int j = 0; rare && j < m; j++)
+            if (CALL_AT(IS_RARE, i + j))
+                to[j] = PUT(CALL_AT(OP, i + j));
+        if (in_place)
+            memcpy(out + i, block, (size_t)m * sizeof *out);
+    }
+#else
     MT_IVDEP
     for (int64_t i = 0; i < n; i++)
-        out[i] = PUT(FN(OP)(ARGUMENTS));
+        out[i] = PUT(CALL_AT(OP, i));
+#endif
 }
 
 static void LOOP_NAME(char *const *data, const int64_t *stride, int64_t n, const void *params)
@@ -142,9 +176,15 @@ static void LOOP_NAME(char *const *data, const int64_t *stride, int64_t n, const
 #undef DROP_N_PARAMS
 #endif
 #undef OUT
+#undef RESULT
 #undef PUT
 #undef OUT_IS_X
 #undef IN0
 #undef GET0
 #undef ELEMENTS
-#undef ARGUMENTS
+#undef NUMBERS
+#undef CALL
+#undef CALL_AT
+#undef IS_RARE_KIND
+#undef FAST
+#undef IS_RARE

@@ -52,6 +52,35 @@ MT_UNUSED MT_ONE_COPY static void mt_vec_f32_to_bf16(uint16_t *dst, const float 
         dst[i] = mt_f32_to_bf16(src[i]);
 }
 
+/* Sixteen float16 at once, inlined into loops; 0 where the compiler does as well by itself. */
+#define MT_VEC_CHUNK 16
+#if defined(__F16C__)
+#define MT_VEC_HAS_CHUNKS 1
+
+static MT_ALWAYS_INLINE void mt_vec_load_f16(float *dst, const uint16_t *src)
+{
+#if defined(__AVX512F__)
+    _mm512_storeu_ps(dst, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)src)));
+#else
+    _mm256_storeu_ps(dst, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)src)));
+    _mm256_storeu_ps(dst + 8, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(src + 8))));
+#endif
+}
+
+static MT_ALWAYS_INLINE void mt_vec_store_f16(uint16_t *dst, const float *src)
+{
+#if defined(__AVX512F__)
+    _mm256_storeu_si256((__m256i *)(void *)dst, _mm512_cvtps_ph(_mm512_loadu_ps(src), 0));
+#else
+    _mm_storeu_si128((__m128i *)(void *)dst, _mm256_cvtps_ph(_mm256_loadu_ps(src), 0));
+    _mm_storeu_si128((__m128i *)(void *)(dst + 8), _mm256_cvtps_ph(_mm256_loadu_ps(src + 8), 0));
+#endif
+}
+
+#else
+#define MT_VEC_HAS_CHUNKS 0
+#endif
+
 #if defined(__F16C__)
 
 MT_UNUSED MT_ONE_COPY static void mt_vec_f16_to_f32(float *dst, const uint16_t *src, int64_t n)

@@ -155,15 +155,16 @@ MT_HD_BIG T FN(gcd)(T a, T b)
 
 MT_HD T FN(lcm)(T a, T b)
 {
-    T g = FN(gcd)(a, b), r;
+    T g = FN(gcd)(a, b);
+    U r;
 
     if (g == 0)
         return 0;
-    r = (T)((U)FN(div_trunc)(a, g) * (U)b);
+    r = (U)FN(div_trunc)(a, g) * (U)b;
 #if IS_SIGNED
-    r = r < 0 ? (T)(0u - (U)r) : r;
+    r = r >> (8 * sizeof r - 1) ? 0u - r : r;
 #endif
-    return r;
+    return (T)r;
 }
 
 #else /* IS_FLOAT */
@@ -194,9 +195,9 @@ MT_HD T FN(div_trunc)(T a, T b)
 }
 
 /* Python's floor division: from the exact remainder, so that it agrees with remainder. */
-MT_HD T FN(div_floor)(T a, T b)
+MT_HD T FN(div_floor_of)(T mod, T a, T b)
 {
-    T mod = FN(fmod)(a, b), div = (a - mod) / b, floor_div;
+    T div = (a - mod) / b, floor_div;
 
     div = mod != 0 && (b < 0) != (mod < 0) ? div - NUM(1) : div;
     floor_div = LIBM(floor)(div);
@@ -205,13 +206,41 @@ MT_HD T FN(div_floor)(T a, T b)
     return b == 0 ? a / b : floor_div;
 }
 
-/* Python's modulus: the sign of the divisor, also for a zero. */
-MT_HD T FN(remainder)(T a, T b)
+MT_HD T FN(div_floor)(T a, T b)
 {
-    T mod = FN(fmod)(a, b);
+    return FN(div_floor_of)(FN(fmod)(a, b), a, b);
+}
 
+MT_HD T FN(div_floor_fast)(T a, T b)
+{
+    return FN(div_floor_of)(FN(fmod_fast)(a, b), a, b);
+}
+
+MT_HD bool FN(div_floor_is_rare)(T a, T b)
+{
+    return FN(fmod_is_rare)(a, b);
+}
+
+/* Python's modulus: the sign of the divisor, also for a zero. */
+MT_HD T FN(remainder_of)(T mod, T b)
+{
     mod = mod != 0 && (b < 0) != (mod < 0) ? mod + b : mod;
     return mod == 0 ? LIBM(copysign)(NUM(0), b) : mod;
+}
+
+MT_HD T FN(remainder)(T a, T b)
+{
+    return FN(remainder_of)(FN(fmod)(a, b), b);
+}
+
+MT_HD T FN(remainder_fast)(T a, T b)
+{
+    return FN(remainder_of)(FN(fmod_fast)(a, b), b);
+}
+
+MT_HD bool FN(remainder_is_rare)(T a, T b)
+{
+    return FN(fmod_is_rare)(a, b);
 }
 
 /* One number as exponent: the usual ones without a logarithm. The choice is hoisted out of the loop. */
@@ -239,11 +268,6 @@ MT_HD T FN(hypot)(T a, T b)
     return LIBM(hypot)(a, b);
 }
 
-MT_HD T FN(atan2)(T a, T b)
-{
-    return LIBM(atan2)(a, b);
-}
-
 MT_HD T FN(copysign)(T a, T b)
 {
     return LIBM(copysign)(a, b);
@@ -267,7 +291,7 @@ MT_HD T FN(xlog1py)(T a, T b)
 MT_HD T FN(logaddexp)(T a, T b)
 {
     T m = FN(maximum)(a, b);
-    T r = m + FN(log1p)(FN(exp)(-LIBM(fabs)(a - b)));
+    T r = m + FN(log1p_fast)(FN(exp_down)(-LIBM(fabs)(a - b)));
 
     return a == b && LIBM(fabs)(a) == (T)MT_INF ? a : r;
 }
@@ -275,7 +299,8 @@ MT_HD T FN(logaddexp)(T a, T b)
 MT_HD T FN(logaddexp2)(T a, T b)
 {
     T m = FN(maximum)(a, b);
-    T r = m + FN(log1p)(FN(exp2)(-LIBM(fabs)(a - b))) * NUM(1.44269504088896340736);
+    T z = FN(exp_down)(LIBM(fabs)(a - b) * NUM(-0.69314718055994530942));
+    T r = m + FN(log1p_fast)(z) * NUM(1.44269504088896340736);
 
     return a == b && LIBM(fabs)(a) == (T)MT_INF ? a : r;
 }
@@ -284,7 +309,7 @@ MT_HD T FN(logaddexp2)(T a, T b)
 
 MT_HD T FN(heaviside)(T a, T b)
 {
-    return a == 0 ? b : (ISNAN(a) ? a : (T)(a > 0));
+    return a == 0 ? b : (T)(a > 0);
 }
 
 /* --- bits --- */
@@ -345,7 +370,7 @@ MT_HD T FN(sigmoid_backward)(T grad, T y)
 
 MT_HD T FN(silu_backward)(T grad, T x)
 {
-    T s = FN(sigmoid)(x);
+    T s = FN(sigmoid_quick)(x);
 
     return grad * s * (NUM(1) + x * (NUM(1) - s));
 }
@@ -353,25 +378,25 @@ MT_HD T FN(silu_backward)(T grad, T x)
 MT_HD T FN(gelu_backward)(T grad, T x)
 {
     T cdf = NUM(0.5) * (NUM(1) + FN(erf)(x * NUM(0.70710678118654752440)));
-    T pdf = NUM(0.39894228040143267794) * FN(exp)(NUM(-0.5) * x * x);
+    T pdf = NUM(0.39894228040143267794) * FN(exp_down)(NUM(-0.5) * x * x);
 
     return grad * (cdf + x * pdf);
 }
 
 MT_HD T FN(gelu_tanh_backward)(T grad, T x)
 {
-    T beta = NUM(0.79788456080286535588), kappa = NUM(0.044715);
-    T t = FN(tanh)(beta * (x + kappa * (x * x * x)));
-    T slope = (NUM(1) - t * t) * (beta * (NUM(1) + NUM(3) * kappa * (x * x)));
+    T beta = NUM(2 * 0.79788456080286535588), kappa = NUM(0.044715);
+    T s = FN(sigmoid_quick)(beta * (x + kappa * (x * x * x)));
+    T slope = s * (NUM(1) - s) * (beta * (NUM(1) + NUM(3) * kappa * (x * x)));
 
-    return grad * (NUM(0.5) * (NUM(1) + t) + NUM(0.5) * x * slope);
+    return grad * (s + x * slope);
 }
 
 MT_HD T FN(softplus_backward)(T grad, T x, T beta, T threshold)
 {
     T z = x * beta;
 
-    return z > threshold ? grad : grad * FN(sigmoid)(z);
+    return z > threshold ? grad : grad * FN(sigmoid_quick)(z);
 }
 
 MT_HD T FN(leaky_relu_backward)(T grad, T x, T slope)
@@ -383,9 +408,9 @@ MT_HD T FN(leaky_relu_backward)(T grad, T x, T slope)
 MT_HD T FN(elu_backward)(T grad, T x, T alpha, T scale, T input_scale, T is_result)
 {
     T from_result = grad * input_scale * (x + alpha * scale);
-    T from_input = grad * input_scale * (alpha * scale) * FN(exp)(x * input_scale);
+    T from_input = grad * input_scale * (alpha * scale) * FN(exp_plain)(x * input_scale);
 
-    return is_result != 0 ? (x <= 0 ? from_result : grad * scale) : (x <= 0 ? from_input : grad * scale);
+    return x > 0 ? grad * scale : (is_result != 0 ? from_result : from_input);
 }
 
 MT_HD T FN(threshold_backward)(T grad, T x, T threshold)
@@ -395,7 +420,7 @@ MT_HD T FN(threshold_backward)(T grad, T x, T threshold)
 
 MT_HD T FN(hardtanh_backward)(T grad, T x, T low, T high)
 {
-    return x <= low || x >= high ? NUM(0) : grad;
+    return x > low && x < high ? grad : NUM(0);
 }
 
 MT_HD T FN(hardsigmoid_backward)(T grad, T x)
@@ -407,30 +432,30 @@ MT_HD T FN(hardswish_backward)(T grad, T x)
 {
     T inside = grad * (x / NUM(3) + NUM(0.5));
 
-    return x <= NUM(-3) ? NUM(0) : (x < NUM(3) ? inside : grad);
+    return x <= NUM(-3) ? NUM(0) : (x >= NUM(3) ? grad : inside);
 }
 
 MT_HD T FN(hardshrink_backward)(T grad, T x, T lambd)
 {
-    return x >= -lambd && x <= lambd ? NUM(0) : grad;
+    return x > lambd || x < -lambd ? grad : NUM(0);
 }
 
 MT_HD T FN(softshrink_backward)(T grad, T x, T lambd)
 {
-    return x >= -lambd && x <= lambd ? NUM(0) : grad;
+    return x > lambd || x < -lambd ? grad : NUM(0);
 }
 
 MT_HD T FN(mish_backward)(T grad, T x)
 {
-    T t = FN(tanh)(FN(log1p)(FN(exp)(x)));
+    T e = FN(exp_plain)(x > 20 ? NUM(20) : x), n = e * (e + NUM(2)), t = n / (n + NUM(2));
 
-    return grad * (t + x * FN(sigmoid)(x) * (NUM(1) - t * t));
+    return grad * (t + x * FN(sigmoid_quick)(x) * (NUM(1) - t * t));
 }
 
 /* The derivative of log(sigmoid(x)) is sigmoid(-x). */
 MT_HD T FN(log_sigmoid_backward)(T grad, T x)
 {
-    return grad * FN(sigmoid)(-x);
+    return grad * FN(sigmoid_quick)(-x);
 }
 
 /* Outside [eps, 1 - eps] the gradient is 0, without eps (negative) it is NaN outside [0, 1]. */
@@ -438,7 +463,7 @@ MT_HD T FN(logit_backward)(T grad, T x, T eps)
 {
     T low = eps < 0 ? NUM(0) : eps, r = grad / (x * (NUM(1) - x));
 
-    return x < low || x > NUM(1) - low ? (eps < 0 ? MT_NAN : NUM(0)) : r;
+    return x >= low && x <= NUM(1) - low ? r : (eps < 0 ? MT_NAN : NUM(0));
 }
 
 #endif

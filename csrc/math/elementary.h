@@ -1,14 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* All elementary functions, and the list of ops whose common case and rare case are apart: loops run mt_<op>_fast_<S> over a
+   block and, when mt_<op>_is_rare_<S> holds anywhere in it, repair those elements with mt_<op>_<S>. The values
+   per ISA level and class: floats only. */
 #ifndef MT_MATH_ELEMENTARY_H
 #define MT_MATH_ELEMENTARY_H
-#include "math/scalar.h"
-#define E1(n) MT_HD float mt_##n##_f32(float x) { return n##f(x); } MT_HD double mt_##n##_f64(double x) { return n(x); }
-E1(exp) E1(exp2) E1(expm1) E1(log) E1(log2) E1(log10) E1(log1p) E1(sin) E1(cos) E1(tan) E1(asin) E1(acos) E1(atan) E1(sinh) E1(cosh) E1(tanh)
-E1(asinh) E1(acosh) E1(atanh) E1(erf) E1(erfc)
-MT_HD float mt_sigmoid_f32(float x) { return 1/(1+expf(-x)); }
-MT_HD double mt_sigmoid_f64(double x) { return 1/(1+exp(-x)); }
-MT_HD float mt_fmod_f32(float x, float y) { return fmodf(x, y); }
-MT_HD double mt_fmod_f64(double x, double y) { return fmod(x, y); }
-MT_HD float mt_pow_f32(float x, float y) { return powf(x, y); }
-MT_HD double mt_pow_f64(double x, double y) { return pow(x, y); }
+
+#include "math/elementary_f32.h"
+#include "math/elementary_f64.h"
+#include "math/elementary_more.h"
+
+/* 1: both float dtypes; 2: float32 only. */
+#define MT_RARE_exp 1
+#define MT_RARE_log 1
+#define MT_RARE_log2 1
+#define MT_RARE_log10 1
+#define MT_RARE_log1p 1
+#define MT_RARE_tanh 1
+#define MT_RARE_sigmoid 1
+#define MT_RARE_sin 1
+#define MT_RARE_cos 1
+#define MT_RARE_tan 1
+#define MT_RARE_fmod 1
+#define MT_RARE_remainder 1
+#define MT_RARE_div_floor 1
+#define MT_RARE_pow 2
+#define MT_RARE_sinh 2
+#define MT_RARE_cosh 2
+#define MT_RARE_asinh 2
+#define MT_RARE_acosh 2
+#define MT_RARE_atanh 2
+
 #endif

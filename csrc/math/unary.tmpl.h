@@ -191,7 +191,7 @@ MT_HD T FN(leaky_relu)(T a, T slope)
 
 MT_HD T FN(silu)(T a)
 {
-    return a * FN(sigmoid)(a);
+    return a * FN(sigmoid_quick)(a);
 }
 
 MT_HD T FN(gelu)(T a)
@@ -203,14 +203,14 @@ MT_HD T FN(gelu_tanh)(T a)
 {
     T inner = NUM(0.79788456080286535588) * (a + NUM(0.044715) * (a * a * a));
 
-    return NUM(0.5) * a * (NUM(1) + FN(tanh)(inner));
+    return a * FN(sigmoid_quick)(inner + inner); /* (1 + tanh u) / 2 */
 }
 
 MT_HD T FN(softplus)(T a, T beta, T threshold)
 {
-    T z = a * beta;
+    T z = a * beta, positive = z > 0 ? z : NUM(0);
 
-    return z > threshold ? a : FN(log1p)(FN(exp)(z)) / beta;
+    return z > threshold ? a : (positive + FN(log1p_fast)(FN(exp_down)(-LIBM(fabs)(z)))) / beta;
 }
 
 MT_HD T FN(elu)(T a, T alpha, T scale, T input_scale)
@@ -232,7 +232,9 @@ MT_HD T FN(selu)(T a)
 
 MT_HD T FN(mish)(T a)
 {
-    return a * FN(tanh)(FN(log1p)(FN(exp)(a)));
+    T e = FN(exp_plain)(a > 20 ? NUM(20) : a), n = e * (e + NUM(2)); /* tanh(log(1 + e)) = n / (n + 2) */
+
+    return a * (n / (n + NUM(2)));
 }
 
 MT_HD T FN(hardsigmoid)(T a)
@@ -268,7 +270,7 @@ MT_HD T FN(softshrink)(T a, T lambd)
 
 MT_HD T FN(log_sigmoid)(T a)
 {
-    return (a < 0 ? a : NUM(0)) - FN(log1p)(FN(exp)(-LIBM(fabs)(a)));
+    return (a < 0 ? a : NUM(0)) - FN(log1p_fast)(FN(exp_down)(-LIBM(fabs)(a)));
 }
 
 MT_HD T FN(softsign)(T a)

@@ -22,6 +22,7 @@
 #define ISNAN(value) ((value) != (value))
 #define LOAD(value) mt_bf16_to_f32(value)
 #define STORE(value) mt_f32_to_bf16(value)
-#define LOAD_MANY mt_vec_bf16_to_f32 /* see cpu/vec.h; reductions use it */
+/* For loops, see cpu/vec.h. */
+#define LOAD_MANY mt_vec_bf16_to_f32
 #define STORE_MANY mt_vec_f32_to_bf16
 #define STORE_ONE mt_vec_put_bf16

@@ -26,3 +26,5 @@
 #undef LOAD_MANY
 #undef STORE_MANY
 #undef STORE_ONE
+#undef LOAD_CHUNK
+#undef STORE_CHUNK

@@ -23,6 +23,9 @@
 #define ISNAN(value) ((value) != (value))
 #define LOAD(value) mt_f16_to_f32(value)
 #define STORE(value) mt_f32_to_f16(value)
-#define LOAD_MANY mt_vec_f16_to_f32 /* see cpu/vec.h; only loops use it */
+/* For loops, see cpu/vec.h. */
+#define LOAD_MANY mt_vec_f16_to_f32
 #define STORE_MANY mt_vec_f32_to_f16
 #define STORE_ONE mt_vec_put_f16
+#define LOAD_CHUNK mt_vec_load_f16
+#define STORE_CHUNK mt_vec_store_f16
