@@ -3,7 +3,6 @@
    the processor and by mt_tensor_assign for other devices and for lazy bits; here is which result has which dtype, device
    and memory order, and what may not be copied. Changes of geometry (resize_, set_) are in resize.c. */
 #include "base/strbuf.h"
-#include "core/frame.h"
 #include "core/shape.h"
 #include "cpu/assign.h"
 #include "ops.h"
@@ -320,16 +319,4 @@ int mt_impl_promote_types(mt_dtype *out, mt_dtype type1, mt_dtype type2)
 {
     *out = mt_dtype_promote(type1, type2);
     return 0;
-}
-
-int mt_check_equal(mt_call *call)
-{
-    const mt_tensor *self = mt_arg_tensor(&call->arg[0]), *other = mt_arg_tensor(&call->arg[1]);
-    char a[24], b[24];
-
-    if (mt_device_equal(self->device, other->device))
-        return 0;
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "Cannot compare two tensors on different devices. Got: %s and %s", mt_device_format(a, self->device),
-                        mt_device_format(b, other->device));
 }
