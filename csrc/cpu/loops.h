@@ -12,6 +12,7 @@
 #include "math/compare.h"
 #include "math/complex.h"
 #include "math/reduce.h"
+#include "math/special.h"
 #include "math/ternary.h"
 #include "math/unary.h"
 
