@@ -183,6 +183,8 @@ def call(torch, entry, expression, dtype, requires_grad=False):
     """Runs a sample in its main form. Returns (flat list of results, filler)."""
     filler = Filler(torch, dtype, requires_grad)
     args, kwargs = filler.evaluate(expression)
+    if entry.random:
+        torch.manual_seed(1234)
     function = find(torch, entry)
     if function is not None:
         result = function(*args, **kwargs)
