@@ -127,6 +127,28 @@ static int single_dtype(mt_dtype *out, const mt_pointwise_plan *p, const mt_call
     return 0;
 }
 
+/* complex and polar: two tensors of one of three dtypes. */
+static int check_parts(const mt_pointwise_plan *p)
+{
+    const mt_tensor *a = p->in[0], *b = p->n_in > 1 ? p->in[1] : NULL;
+
+    if (!a || !b)
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        mt_dtype d = (mt_dtype)p->in[i]->dtype;
+
+        if (d != MT_DTYPE_f16 && d != MT_DTYPE_f32 && d != MT_DTYPE_f64)
+            return mt_error_set(MT_ERR_RUNTIME,
+                                "Expected both inputs to be Half, Float or Double tensors but got %s and %s",
+                                mt_dtype_table[a->dtype].legacy, mt_dtype_table[b->dtype].legacy);
+    }
+    if (a->dtype != b->dtype)
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "Expected object of scalar type %s but got scalar type %s for second argument",
+                            mt_dtype_table[a->dtype].legacy, mt_dtype_table[b->dtype].legacy);
+    return 0;
+}
+
 /* Operand 0 of where and masked ops. uint8 conditions are read as bool. */
 static int check_condition(const mt_pointwise_plan *p, const mt_call *call)
 {
@@ -161,7 +183,7 @@ static int find_dtypes(mt_pointwise_plan *p, const mt_call *call)
     const mt_tensor *self;
 
     p->numbers_must_fit = has_condition;
-    if (has_condition && check_condition(p, call) < 0)
+    if ((has_condition && check_condition(p, call) < 0) || (promote == MT_PROMOTE_COMPLEX && check_parts(p) < 0))
         return -1;
     switch (promote) {
     case MT_PROMOTE_NONE:
