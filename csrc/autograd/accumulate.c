@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Adding gradients up: on their way to a node, and into .grad of a leaf. The first gradient of a leaf is taken
-   over without a copy when nobody else can see its memory and its layout is that of the leaf; else it is cloned into
-   that layout. Later ones are added in place, so .grad stays the same object, except while a graph of the backward
-   pass is recorded. */
+/* Adding gradients up: on their way to a node, and into .grad of a leaf. The first gradient of a
+   leaf is taken over without a copy when nobody else can see its memory and its layout is that of
+   the leaf; else it is cloned into that layout. Later ones are added in place, so .grad stays the
+   same object, except while a graph of the backward pass is recorded. */
 #include "autograd/autograd_internal.h"
 
 #include "base/strbuf.h"
@@ -42,8 +42,8 @@ int mt_gradient_clone(mt_tensor **out, mt_tensor *g)
 
 static bool can_add_into(const mt_tensor *into, const mt_tensor *other)
 {
-    return (into->flags & MT_FLAG_DENSE) && into->dtype == other->dtype && into->ndim == other->ndim &&
-           mt_gradient_is_exclusive(into);
+    return (into->flags & MT_FLAG_DENSE) && into->dtype == other->dtype &&
+           into->ndim == other->ndim && mt_gradient_is_exclusive(into);
 }
 
 int mt_gradient_add(mt_tensor **slot, mt_tensor **grad)
@@ -90,9 +90,11 @@ MT_COLD static int warn_layout(const mt_tensor *g, const mt_tensor *leaf)
         return 0;
     done = true;
     return mt_warn(MT_WARN_USER,
-                   "grad and param do not obey the gradient layout contract. This is not an error, but may impair "
-                   "performance.\ngrad.sizes() = %s, strides() = %s\nparam.sizes() = %s, strides() = %s",
-                   mt_shape_format(&size, g->size, g->ndim), mt_shape_format(&stride, g->stride, g->ndim),
+                   "grad and param do not obey the gradient layout contract. This is not an error, "
+                   "but may impair performance.\ngrad.sizes() = %s, strides() = %s\nparam.sizes() "
+                   "= %s, strides() = %s",
+                   mt_shape_format(&size, g->size, g->ndim),
+                   mt_shape_format(&stride, g->stride, g->ndim),
                    mt_shape_format(&leaf_size, leaf->size, leaf->ndim),
                    mt_shape_format(&leaf_stride, leaf->stride, leaf->ndim));
 }
@@ -104,7 +106,8 @@ static int clone_into_layout(mt_tensor **out, mt_tensor *g, const mt_tensor *lea
     int rc = -1;
 
     if (leaf->flags & MT_FLAG_DENSE)
-        MT_TRY(mt_tensor_new_strided(&copy, dtype, leaf->ndim, leaf->size, leaf->stride, g->device));
+        MT_TRY(
+            mt_tensor_new_strided(&copy, dtype, leaf->ndim, leaf->size, leaf->stride, g->device));
     else
         MT_TRY(mt_tensor_new(&copy, dtype, leaf->ndim, leaf->size, g->device));
     MT_TRY(mt_copy_inplace(copy, g, false));
@@ -140,7 +143,8 @@ int mt_accumulate(mt_tensor *variable, mt_tensor **grad, bool keep)
     }
     if (old)
         MT_TRY(mt_gradient_sum(&fresh, old, g));
-    else if (!mt_thread.grad_mode && !keep && mt_gradient_is_exclusive(g) && has_layout_of(g, variable))
+    else if (!mt_thread.grad_mode && !keep && mt_gradient_is_exclusive(g) &&
+             has_layout_of(g, variable))
         MT_TRY(take_over(&fresh, grad));
     else
         MT_TRY(clone_into_layout(&fresh, g, variable));
@@ -176,7 +180,8 @@ static void accumulate_destroy(mt_node *n)
     mt_tensor_unref(variable);
 }
 
-static const mt_node_ops accumulate_ops = {accumulate_name, accumulate_run, NULL, accumulate_destroy};
+static const mt_node_ops accumulate_ops = {accumulate_name, accumulate_run, NULL,
+                                           accumulate_destroy};
 
 int mt_accumulate_node_new(mt_node **out, mt_tensor *variable)
 {

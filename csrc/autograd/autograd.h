@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What bindings call: gradient state of tensors, hooks, running the graph. Nothing here knows Python; callbacks
-   come in as function tables with an opaque context. Everything needs the interpreter lock. */
+/* What bindings call: gradient state of tensors, hooks, running the graph. Nothing here knows
+   Python; callbacks come in as function tables with an opaque context. Everything needs the
+   interpreter lock. */
 #ifndef MT_AUTOGRAD_AUTOGRAD_H
 #define MT_AUTOGRAD_AUTOGRAD_H
 
@@ -14,8 +15,8 @@ void mt_autograd_init(void);
 /* The metadata, made when missing. */
 int mt_autograd_meta(mt_autograd **out, mt_tensor *t);
 
-/* Borrowed; NULL for a leaf. A view whose base was changed in place gets its new history here, so that this can
-   fail ("... its base or another view of its base has been modified inplace ..."). */
+/* Borrowed; NULL for a leaf. A view whose base was changed in place gets its new history here, so
+   that this can fail ("... its base or another view of its base has been modified inplace ..."). */
 int mt_autograd_grad_fn(mt_node **out, mt_tensor *t);
 int mt_autograd_is_leaf(bool *out, mt_tensor *t);
 
@@ -52,7 +53,8 @@ static inline bool mt_autograd_retains_grad(const mt_tensor *t)
 
 /* --- history --- */
 
-/* Where a gradient of t goes: grad_fn or the accumulator; node NULL when nowhere. The edge owns its node. */
+/* Where a gradient of t goes: grad_fn or the accumulator; node NULL when nowhere. The edge owns its
+ * node. */
 int mt_autograd_edge(mt_edge *out, mt_tensor *t);
 /* The AccumulateGrad node of a leaf that requires grad, a new reference; NULL node otherwise. */
 int mt_autograd_accumulator(mt_node **out, mt_tensor *t);
@@ -63,32 +65,34 @@ static inline mt_tensor *mt_node_variable(const mt_node *n)
 }
 /* t becomes output output_nr of node. */
 int mt_autograd_set_history(mt_tensor *t, mt_node *node, uint32_t output_nr);
-/* The errors of in-place writes to leaves and guarded views. `recorded`: some input requires grad. */
+/* The errors of in-place writes to leaves and guarded views. `recorded`: some input requires grad.
+ */
 int mt_autograd_check_inplace(mt_tensor *t, bool recorded);
-/* t was written in place by node, whose edge self_edge belongs to the old value of t. A view passes the change on to
-   its base through a CopySlices node. */
+/* t was written in place by node, whose edge self_edge belongs to the old value of t. A view passes
+   the change on to its base through a CopySlices node. */
 int mt_autograd_rebase(mt_tensor *t, mt_node *node, uint32_t output_nr, int self_edge);
-/* Error when node cannot be the history of an in-place change of a view: it has more than one output. */
+/* Error when node cannot be the history of an in-place change of a view: it has more than one
+ * output. */
 int mt_autograd_check_rebase(mt_tensor *t, const mt_node *node);
 
 /* --- hooks --- */
 
 typedef enum mt_hook_kind {
-    MT_HOOK_TENSOR,          /* may replace grads[input]; NULL when undefined */
-    MT_HOOK_RETAIN,          /* internal */
-    MT_HOOK_PRE,             /* may replace any of grads */
-    MT_HOOK_POST,            /* may replace any of results */
-    MT_HOOK_POST_ACCUMULATE  /* variable */
+    MT_HOOK_TENSOR,         /* may replace grads[input]; NULL when undefined */
+    MT_HOOK_RETAIN,         /* internal */
+    MT_HOOK_PRE,            /* may replace any of grads */
+    MT_HOOK_POST,           /* may replace any of results */
+    MT_HOOK_POST_ACCUMULATE /* variable */
 } mt_hook_kind;
 
 /* Entries that are replaced own their new value: unref the old one, store a new reference. */
 typedef struct mt_hook_frame {
     mt_node *node;
-    mt_tensor **grads;       /* gradients of the forward outputs */
-    mt_tensor **results;     /* gradients of the forward inputs (POST) */
+    mt_tensor **grads;   /* gradients of the forward outputs */
+    mt_tensor **results; /* gradients of the forward inputs (POST) */
     int n_grads, n_results;
-    uint32_t input;          /* TENSOR */
-    mt_tensor *variable;     /* POST_ACCUMULATE */
+    uint32_t input;      /* TENSOR */
+    mt_tensor *variable; /* POST_ACCUMULATE */
 } mt_hook_frame;
 
 typedef struct mt_hook_ops {
@@ -98,21 +102,23 @@ typedef struct mt_hook_ops {
 
 struct mt_hook {
     mt_hook *next;
-    const mt_hook_ops *ops;  /* NULL: removed, or RETAIN */
-    void *ctx;               /* owned; RETAIN: the tensor, borrowed */
+    const mt_hook_ops *ops; /* NULL: removed, or RETAIN */
+    void *ctx;              /* owned; RETAIN: the tensor, borrowed */
     uint32_t input;
     uint8_t kind;
     bool removed;
 };
 
-/* All take over ctx on success only. Tensor hooks belong to the value: those of a non-leaf sit on its node. */
+/* All take over ctx on success only. Tensor hooks belong to the value: those of a non-leaf sit on
+ * its node. */
 int mt_autograd_add_tensor_hook(mt_tensor *t, const mt_hook_ops *ops, void *ctx);
 int mt_autograd_add_post_accumulate_hook(mt_tensor *t, const mt_hook_ops *ops, void *ctx);
 int mt_node_add_hook(mt_node *n, mt_hook_kind kind, const mt_hook_ops *ops, void *ctx);
-/* Removes the hook with this context from a list (&node->hooks, &meta->hooks); destroys its context, so that a hook which
-   removes itself must hold its context while it runs. */
+/* Removes the hook with this context from a list (&node->hooks, &meta->hooks); destroys its
+   context, so that a hook which removes itself must hold its context while it runs. */
 bool mt_hook_remove(mt_hook **list, const void *ctx);
-/* First live hook of this kind (and input, for TENSOR hooks) behind `after` (NULL: from the start). */
+/* First live hook of this kind (and input, for TENSOR hooks) behind `after` (NULL: from the start).
+ */
 mt_hook *mt_hook_find(mt_hook *list, const mt_hook *after, mt_hook_kind kind, uint32_t input);
 /* Only when the owner of the list dies. */
 void mt_hook_clear(mt_hook **list);
@@ -122,9 +128,9 @@ void mt_hook_clear(mt_hook **list);
 enum {
     MT_RUN_RETAIN_GRAPH = 1,
     MT_RUN_CREATE_GRAPH = 2,
-    MT_RUN_ACCUMULATE = 4,    /* backward(): into .grad of the leaves, or of the given inputs */
+    MT_RUN_ACCUMULATE = 4, /* backward(): into .grad of the leaves, or of the given inputs */
     MT_RUN_ALLOW_UNUSED = 8,
-    MT_RUN_MATERIALIZE = 16   /* zeros for unused inputs that are tensors */
+    MT_RUN_MATERIALIZE = 16 /* zeros for unused inputs that are tensors */
 };
 
 /* A tensor, or an edge of the graph (tensor NULL). */
@@ -134,30 +140,31 @@ typedef struct mt_endpoint {
     uint32_t input;
 } mt_endpoint;
 
-/* backward and autograd.grad. grad[i] NULL: ones, for a one-element real output; grad NULL: all so. n_inputs < 0: every
-   leaf (with ACCUMULATE). Without ACCUMULATE result gets n_inputs new references (NULL for unused). All values are
-   checked, with the texts of torch.autograd. */
-int mt_engine_run(mt_tensor **result, const mt_endpoint *output, mt_tensor *const *grad, int n_outputs,
-                  const mt_endpoint *input, int n_inputs, unsigned flags);
+/* backward and autograd.grad. grad[i] NULL: ones, for a one-element real output; grad NULL: all so.
+   n_inputs < 0: every leaf (with ACCUMULATE). Without ACCUMULATE result gets n_inputs new
+   references (NULL for unused). All values are checked, with the texts of torch.autograd. */
+int mt_engine_run(mt_tensor **result, const mt_endpoint *output, mt_tensor *const *grad,
+                  int n_outputs, const mt_endpoint *input, int n_inputs, unsigned flags);
 
 /* Inside a run of this thread: */
 bool mt_engine_is_running(void);
 /* RuntimeError outside a run. */
 int mt_engine_will_execute(bool *out, mt_node *n);
-/* Runs at the end of the current run, also when it was added by another callback. RuntimeError outside a run; takes over
-   ctx on success. */
+/* Runs at the end of the current run, also when it was added by another callback. RuntimeError
+   outside a run; takes over ctx on success. */
 int mt_engine_queue_callback(int (*run)(void *ctx), void (*destroy)(void *ctx), void *ctx);
 /* The node that is being run, or NULL. */
 mt_node *mt_engine_current_node(void);
 
-/* Runs body on another thread and waits, giving the lock to it; an exception that body leaves is carried over. Used
-   when runs are nested deeply, so that no stack overflows. May stay NULL: then nesting beyond the limit is an error. */
+/* Runs body on another thread and waits, giving the lock to it; an exception that body leaves is
+   carried over. Used when runs are nested deeply, so that no stack overflows. May stay NULL: then
+   nesting beyond the limit is an error. */
 extern int (*mt_engine_hop)(int (*body)(void *arg), void *arg);
 
 /* --- what bindings fill in --- */
 
-/* Saved-tensor hooks: asked while mt_thread.slow has MT_SLOW_SAVED_HOOKS. pack gives an owned handle, or NULL to
-   decline (then the tensor itself is saved). */
+/* Saved-tensor hooks: asked while mt_thread.slow has MT_SLOW_SAVED_HOOKS. pack gives an owned
+   handle, or NULL to decline (then the tensor itself is saved). */
 typedef struct mt_saved_hook_table {
     int (*pack)(void **out, mt_tensor *t);
     int (*unpack)(mt_tensor **out, void *handle);
@@ -168,10 +175,12 @@ extern mt_saved_hook_table mt_saved_hooks;
 /* Anomaly mode and node metadata. */
 typedef struct mt_anomaly_table {
     bool enabled, check_nan;
-    int (*created)(mt_node *n);  /* while enabled; may use n->anomaly; the node under execution is its parent */
+    int (*created)(
+        mt_node *n); /* while enabled; may use n->anomaly; the node under execution is its parent */
     /* while enabled with check_nan, after run of n: an error when a result holds nan */
     int (*check)(mt_node *n, mt_tensor *const *results, int n_results);
-    void (*failed)(mt_node *n);  /* while enabled, after run or check of n failed; must keep the error */
+    void (*failed)(
+        mt_node *n); /* while enabled, after run or check of n failed; must keep the error */
     void (*destroy)(void *anomaly);
 } mt_anomaly_table;
 extern mt_anomaly_table mt_anomaly;

@@ -51,13 +51,15 @@ int mt_gradient_add(mt_tensor **slot, mt_tensor **grad);
 bool mt_gradient_is_exclusive(const mt_tensor *t);
 
 /* validate.c */
-/* Makes *grad, which `from` gave for its edge `index`, look as the receiver wants: summed to size, real, dtype. */
+/* Makes *grad, which `from` gave for its edge `index`, look as the receiver wants: summed to size,
+ * real, dtype. */
 int mt_gradient_fit(mt_tensor **grad, const mt_node *from, int index, const mt_input_meta *want);
 int mt_gradient_cast(mt_tensor **grad, mt_dtype dtype);
 
 static inline bool mt_gradient_fits(const mt_tensor *g, const mt_input_meta *want)
 {
-    if (g->dtype != want->dtype || g->ndim != want->ndim || !mt_device_equal(g->device, want->device))
+    if (g->dtype != want->dtype || g->ndim != want->ndim ||
+        !mt_device_equal(g->device, want->device))
         return false;
     for (int i = 0; i < g->ndim; i++)
         if (g->size[i] != want->size[i])
@@ -66,8 +68,9 @@ static inline bool mt_gradient_fits(const mt_tensor *g, const mt_input_meta *wan
 }
 
 /* op_calls.c */
-int mt_autograd_op_cast(mt_tensor **out, mt_tensor *t, mt_dtype dtype, mt_device device); /* a copy */
-int mt_autograd_op_sum(mt_tensor **out, mt_tensor *t, mt_ints dims);                      /* keeps dims */
+int mt_autograd_op_cast(mt_tensor **out, mt_tensor *t, mt_dtype dtype,
+                        mt_device device);                           /* a copy */
+int mt_autograd_op_sum(mt_tensor **out, mt_tensor *t, mt_ints dims); /* keeps dims */
 
 /* saved.c */
 extern const char mt_text_backward_twice[];
@@ -79,8 +82,8 @@ typedef struct mt_geometry {
     uint8_t ndim, dtype;
     uint16_t flags; /* CONJ and NEG count */
 } mt_geometry;
-/* The view that `view` is of a base at base_offset, taken of root, which is laid out like that base. Recorded as
-   the caller records. */
+/* The view that `view` is of a base at base_offset, taken of root, which is laid out like that
+   base. Recorded as the caller records. */
 int mt_view_replay(mt_tensor **out, mt_tensor *root, int64_t base_offset, const mt_geometry *view);
 /* For saved outputs of a node inside CopySlices. */
 int mt_copy_slices_output(mt_tensor **out, mt_node *copy_slices, mt_tensor *saved);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The front door of the engine: checks what backward and autograd.grad were given, makes the implicit
-   gradients, turns tensors into edges, and looks at the results. */
+/* The front door of the engine: checks what backward and autograd.grad were given, makes the
+   implicit gradients, turns tensors into edges, and looks at the results. */
 #include "autograd/engine_internal.h"
 
 #include <string.h>
@@ -26,7 +26,8 @@ static int implicit_gradient(mt_tensor **out, const mt_input_meta *m)
         if (numel != 1)
             break;
     }
-    MT_REQUIRE(numel == 1, MT_ERR_RUNTIME, "grad can be implicitly created only for scalar outputs");
+    MT_REQUIRE(numel == 1, MT_ERR_RUNTIME,
+               "grad can be implicitly created only for scalar outputs");
     MT_REQUIRE(mt_dtype_is_float((mt_dtype)m->dtype), MT_ERR_RUNTIME,
                "grad can be implicitly created only for real scalar outputs but got torch.%s",
                mt_dtype_name((mt_dtype)m->dtype));
@@ -44,12 +45,15 @@ static int check_gradient(const mt_tensor *g, const mt_input_meta *m, int index)
     int rc = -1;
 
     MT_REQUIRE(mt_shape_equal(g->ndim, g->size, m->ndim, m->size), MT_ERR_RUNTIME,
-               "Mismatch in shape: grad_output[%d] has a shape of torch.Size(%s) and output[%d] has a shape of "
-               "torch.Size(%s).",
-               index, mt_shape_format(&got, g->size, g->ndim), index, mt_shape_format(&expected, m->size, m->ndim));
-    MT_REQUIRE(mt_dtype_is_complex((mt_dtype)g->dtype) == mt_dtype_is_complex((mt_dtype)m->dtype), MT_ERR_RUNTIME,
-               "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
-               "dtype: grad_output[%d] has a dtype of torch.%s and output[%d] has a dtype of torch.%s.",
+               "Mismatch in shape: grad_output[%d] has a shape of torch.Size(%s) and output[%d] "
+               "has a shape of torch.Size(%s).",
+               index, mt_shape_format(&got, g->size, g->ndim), index,
+               mt_shape_format(&expected, m->size, m->ndim));
+    MT_REQUIRE(mt_dtype_is_complex((mt_dtype)g->dtype) == mt_dtype_is_complex((mt_dtype)m->dtype),
+               MT_ERR_RUNTIME,
+               "For complex Tensors, both grad_output and output are required to have the same "
+               "dtype. Mismatch in dtype: grad_output[%d] has a dtype of torch.%s and output[%d] "
+               "has a dtype of torch.%s.",
                index, mt_dtype_name((mt_dtype)g->dtype), index, mt_dtype_name((mt_dtype)m->dtype));
     rc = 0;
 fail:
@@ -59,7 +63,8 @@ fail:
 static mt_input_meta meta_of_endpoint(const mt_endpoint *e)
 {
     if (e->tensor)
-        return (mt_input_meta){e->tensor->size, e->tensor->ndim, e->tensor->dtype, e->tensor->device, true};
+        return (mt_input_meta){e->tensor->size, e->tensor->ndim, e->tensor->dtype,
+                               e->tensor->device, true};
     return mt_node_input(e->node, (int)e->input);
 }
 
@@ -71,15 +76,16 @@ static int edge_of_endpoint(mt_edge *out, const mt_endpoint *e)
     *out = (mt_edge){NULL, 0};
     if (e->tensor)
         return mt_autograd_edge(out, e->tensor);
-    MT_REQUIRE((int64_t)e->input < e->node->n_inputs, MT_ERR_RUNTIME, "GradientEdge: output number %u is out of range",
-               e->input);
+    MT_REQUIRE((int64_t)e->input < e->node->n_inputs, MT_ERR_RUNTIME,
+               "GradientEdge: output number %u is out of range", e->input);
     *out = (mt_edge){mt_node_ref(e->node), e->input};
     rc = 0;
 fail:
     return rc;
 }
 
-static int set_root(mt_run *run, mt_tensor **grads, int i, const mt_endpoint *output, mt_tensor *given)
+static int set_root(mt_run *run, mt_tensor **grads, int i, const mt_endpoint *output,
+                    mt_tensor *given)
 {
     mt_input_meta m, want;
     int rc = -1;
@@ -114,7 +120,8 @@ static int set_input(mt_run *run, int i, const mt_endpoint *input)
 
     run->capture[i] = (mt_capture){{NULL, 0}, -1};
     if (t) {
-        MT_REQUIRE(mt_tensor_requires_grad(t), MT_ERR_RUNTIME, "One of the differentiated Tensors does not require grad");
+        MT_REQUIRE(mt_tensor_requires_grad(t), MT_ERR_RUNTIME,
+                   "One of the differentiated Tensors does not require grad");
         MT_TRY(mt_autograd_grad_fn(&fn, t));
         if (fn && (run->flags & MT_RUN_ACCUMULATE))
             MT_TRY(mt_autograd_retain_grad(t));
@@ -138,12 +145,13 @@ static int check_results(mt_run *run, const mt_endpoint *input)
             continue;
         if (run->flags & MT_RUN_MATERIALIZE) {
             if (t)
-                MT_TRY(mt_tensor_new_zeroed(&run->result[i], (mt_dtype)t->dtype, t->ndim, t->size, t->device));
+                MT_TRY(mt_tensor_new_zeroed(&run->result[i], (mt_dtype)t->dtype, t->ndim, t->size,
+                                            t->device));
             continue;
         }
         MT_REQUIRE(run->flags & MT_RUN_ALLOW_UNUSED, MT_ERR_RUNTIME,
-                   "The differentiated Tensor at index %d appears to not have been used in the graph. Set "
-                   "allow_unused=True if this is the desired behavior.",
+                   "The differentiated Tensor at index %d appears to not have been used in the "
+                   "graph. Set allow_unused=True if this is the desired behavior.",
                    i);
     }
     rc = 0;
@@ -158,10 +166,11 @@ static int warn_cycle(void)
     static bool done;
 
     return mt_warn_once(&done, MT_WARN_USER,
-                        "Using backward() with create_graph=True will create a reference cycle between the parameter "
-                        "and its gradient which can cause a memory leak. We recommend using autograd.grad when "
-                        "creating the graph to avoid this. If you have to use this function, make sure to reset the "
-                        ".grad fields of your parameters to None after use to break the cycle and avoid the leak.");
+                        "Using backward() with create_graph=True will create a reference cycle "
+                        "between the parameter and its gradient which can cause a memory leak. We "
+                        "recommend using autograd.grad when creating the graph to avoid this. If "
+                        "you have to use this function, make sure to reset the .grad fields of "
+                        "your parameters to None after use to break the cycle and avoid the leak.");
 }
 
 /* `few` serves when it is large enough. */
@@ -174,8 +183,8 @@ static int zeroed_block(void **out, void *few, int n, int n_few, size_t size)
     return 0;
 }
 
-static int prepare_and_execute(mt_run *run, mt_tensor **grads, const mt_endpoint *output, mt_tensor *const *given,
-                               const mt_endpoint *input)
+static int prepare_and_execute(mt_run *run, mt_tensor **grads, const mt_endpoint *output,
+                               mt_tensor *const *given, const mt_endpoint *input)
 {
     int rc = -1;
 
@@ -193,8 +202,8 @@ fail:
     return rc;
 }
 
-int mt_engine_run(mt_tensor **result, const mt_endpoint *output, mt_tensor *const *grad, int n_outputs,
-                  const mt_endpoint *input, int n_inputs, unsigned flags)
+int mt_engine_run(mt_tensor **result, const mt_endpoint *output, mt_tensor *const *grad,
+                  int n_outputs, const mt_endpoint *input, int n_inputs, unsigned flags)
 {
     mt_tensor *few_grads[INLINE_ROOTS];
     mt_edge few_roots[INLINE_ROOTS];

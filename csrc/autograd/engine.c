@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The second half of a run: nodes are taken from a heap, latest first, once all their gradients have arrived;
-   gradients are handed on by moving them. A run happens in the calling thread. Runs may be nested (a hook calls backward)
-   and several threads may have runs on one graph; each keeps its own counts. After an error every node is
-   as it was, except that saved values of nodes already run are gone when the graph is not retained. */
+/* The second half of a run: nodes are taken from a heap, latest first, once all their gradients
+   have arrived; gradients are handed on by moving them. A run happens in the calling thread. Runs
+   may be nested (a hook calls backward) and several threads may have runs on one graph; each keeps
+   its own counts. After an error every node is as it was, except that saved values of nodes already
+   run are gone when the graph is not retained. */
 #include "autograd/engine_internal.h"
 
 #include <string.h>
@@ -118,7 +119,8 @@ static int hand_on(mt_run *run, mt_node *n, mt_tensor **out)
         if (out[i]) {
             mt_input_meta want = mt_node_input(e->node, (int)e->input);
 
-            if (MT_UNLIKELY(!mt_gradient_fits(out[i], &want)) && mt_gradient_fit(&out[i], n, i, &want) < 0)
+            if (MT_UNLIKELY(!mt_gradient_fits(out[i], &want)) &&
+                mt_gradient_fit(&out[i], n, i, &want) < 0)
                 return -1;
         }
         if (deliver(run, e, &out[i]) < 0)
@@ -202,7 +204,8 @@ static int run_formula(mt_run *run, mt_node *n, mt_hook_frame *frame)
 
     if (any_defined(frame->grads, n->n_inputs) || (n->flags & MT_NODE_CUSTOM)) {
         n->busy++;
-        rc = MT_UNLIKELY(mt_anomaly.enabled) ? run_watched(n, frame) : n->ops->run(n, frame->grads, frame->results);
+        rc = MT_UNLIKELY(mt_anomaly.enabled) ? run_watched(n, frame)
+                                             : n->ops->run(n, frame->grads, frame->results);
         n->busy--;
     }
     if (rc < 0)
@@ -224,7 +227,8 @@ static int run_inner(mt_run *run, mt_node *n, mt_hook_frame *frame)
     void *block = few;
     int rc = -1;
 
-    if (n->n_edges > INLINE_EDGES && mt_malloc(&block, (size_t)n->n_edges * sizeof(mt_tensor *)) < 0)
+    if (n->n_edges > INLINE_EDGES &&
+        mt_malloc(&block, (size_t)n->n_edges * sizeof(mt_tensor *)) < 0)
         return -1;
     frame->results = block;
     frame->n_results = n->n_edges;
@@ -434,7 +438,8 @@ int mt_engine_will_execute(bool *out, mt_node *n)
     mt_node_run *state;
     int rc = -1;
 
-    MT_REQUIRE(mine.run, MT_ERR_RUNTIME, "_get_should_execute_nodes should only be called during the backward pass");
+    MT_REQUIRE(mine.run, MT_ERR_RUNTIME,
+               "_get_should_execute_nodes should only be called during the backward pass");
     state = mt_run_state(mine.run, n);
     *out = state && (!mine.run->selective || (state->mark & MT_MARK_WANTED));
     rc = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* State of one run of the graph, shared by engine.c (the loop), engine_plan.c (what is to be run) and
-   backward.c (the front door). */
+/* State of one run of the graph, shared by engine.c (the loop), engine_plan.c (what is to be run)
+   and backward.c (the front door). */
 #ifndef MT_AUTOGRAD_ENGINE_INTERNAL_H
 #define MT_AUTOGRAD_ENGINE_INTERNAL_H
 
@@ -23,8 +23,8 @@ typedef struct mt_ready {
 } mt_ready;
 
 typedef struct mt_capture {
-    mt_edge edge;  /* owned */
-    int next;      /* of the same node, -1: last */
+    mt_edge edge; /* owned */
+    int next;     /* of the same node, -1: last */
 } mt_capture;
 
 /* A node that another live run has claimed. */
@@ -44,17 +44,17 @@ typedef struct mt_callback {
 typedef struct mt_run {
     uint64_t id;
     unsigned flags;
-    bool selective;              /* only what leads to the inputs is run */
-    struct mt_run *next_live;    /* all live runs, on all threads */
-    struct mt_run *caller;       /* the run this one is nested in */
+    bool selective;           /* only what leads to the inputs is run */
+    struct mt_run *next_live; /* all live runs, on all threads */
+    struct mt_run *caller;    /* the run this one is nested in */
     mt_node *current;
     mt_node *claimed, *last_claimed; /* through state->next */
-    mt_ready *ready;             /* binary heap */
+    mt_ready *ready;                 /* binary heap */
     int64_t n_ready, ready_room;
     uint64_t order;
-    mt_side_entry **side;        /* open addressing by node, a power of two in size */
+    mt_side_entry **side; /* open addressing by node, a power of two in size */
     int64_t n_side, side_room;
-    mt_edge *root;               /* owned edges */
+    mt_edge *root; /* owned edges */
     int n_roots;
     mt_capture *capture;
     int n_captures;
@@ -74,8 +74,8 @@ static inline mt_node_run *mt_run_state(const mt_run *run, mt_node *n)
 
 /* Claims everything reachable from the roots, counts dependencies, and finds what is needed. */
 int mt_run_plan(mt_run *run);
-/* Runs the graph; root_grad are consumed as far as they were handed over. The second form goes to another thread when
-   this one is deep in nested runs. */
+/* Runs the graph; root_grad are consumed as far as they were handed over. The second form goes to
+   another thread when this one is deep in nested runs. */
 int mt_run_execute(mt_run *run, mt_tensor **root_grad);
 int mt_run_execute_nested(mt_run *run, mt_tensor **root_grad);
 /* Drops gradients that were on their way. */

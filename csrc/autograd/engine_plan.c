@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first half of a run: which nodes it reaches, how many gradients each of them waits for, and, when
-   inputs were named, which nodes lead to them. A run claims a node by writing its id into it; a node that
-   another live run holds gets an entry in a side table instead. Walks use lists through the nodes or a stack on
-   the heap, never recursion. */
+/* The first half of a run: which nodes it reaches, how many gradients each of them waits for, and,
+   when inputs were named, which nodes lead to them. A run claims a node by writing its id into it;
+   a node that another live run holds gets an entry in a side table instead. Walks use lists through
+   the nodes or a stack on the heap, never recursion. */
 #include "autograd/engine_internal.h"
 
 #include <string.h>
@@ -84,7 +84,8 @@ static int claim(mt_node_run **out, mt_run *run, mt_node *n)
 
     if (!state) {
         state = &n->run;
-        if (MT_UNLIKELY(mt_live_runs->next_live && held_by_other(run, n)) && side_claim(&state, run, n) < 0)
+        if (MT_UNLIKELY(mt_live_runs->next_live && held_by_other(run, n)) &&
+            side_claim(&state, run, n) < 0)
             return -1;
         *state = (mt_node_run){run->id, 0, 0, 0, {NULL}, NULL};
         if (run->claimed)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hook lists of nodes and leaves. A list keeps the order of registration; a hook may add or remove hooks while
-   the list runs, so removed ones stay linked, without a context, until nothing runs. Tensor hooks belong to a value and
-   stay with its node when the tensor is changed in place; a retained gradient belongs to the tensor and moves on. */
+/* Hook lists of nodes and leaves. A list keeps the order of registration; a hook may add or remove
+   hooks while the list runs, so removed ones stay linked, without a context, until nothing runs.
+   Tensor hooks belong to a value and stay with its node when the tensor is changed in place; a
+   retained gradient belongs to the tensor and moves on. */
 #include "autograd/autograd_internal.h"
 
 #include "base/alloc.h"
@@ -130,7 +131,8 @@ int mt_autograd_add_post_accumulate_hook(mt_tensor *t, const mt_hook_ops *ops, v
     MT_REQUIRE(mt_tensor_requires_grad(t), MT_ERR_RUNTIME,
                "cannot register a hook on a tensor that doesn't require gradient");
     MT_TRY(mt_autograd_grad_fn(&n, t));
-    MT_REQUIRE(!n, MT_ERR_RUNTIME, "post accumulate grad hooks cannot be registered on non-leaf tensors");
+    MT_REQUIRE(!n, MT_ERR_RUNTIME,
+               "post accumulate grad hooks cannot be registered on non-leaf tensors");
     MT_TRY(mt_autograd_meta(&m, t));
     rc = add(&m->hooks, MT_HOOK_POST_ACCUMULATE, 0, ops, ctx);
 fail:
@@ -143,7 +145,8 @@ int mt_autograd_retain_grad(mt_tensor *t)
     mt_node *n;
     int rc = -1;
 
-    MT_REQUIRE(mt_tensor_requires_grad(t), MT_ERR_RUNTIME, "can't retain_grad on Tensor that has requires_grad=False");
+    MT_REQUIRE(mt_tensor_requires_grad(t), MT_ERR_RUNTIME,
+               "can't retain_grad on Tensor that has requires_grad=False");
     MT_TRY(mt_autograd_grad_fn(&n, t));
     if (n && !t->autograd->retains_grad) {
         m = t->autograd;

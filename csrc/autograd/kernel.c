@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The autograd kernel of all ops, driven by the record: it runs the op below and, when an input requires grad,
-   builds one node: edges to the inputs, the values that the formulas use, the metadata of the outputs. In-place forms
-   save before the op runs, since the op changes what they save, and rebase the history of what was written.
-   Nothing the record says is repeated here. */
+/* The autograd kernel of all ops, driven by the record: it runs the op below and, when an input
+   requires grad, builds one node: edges to the inputs, the values that the formulas use, the
+   metadata of the outputs. In-place forms save before the op runs, since the op changes what they
+   save, and rebase the history of what was written. Nothing the record says is repeated here. */
 #include "autograd/autograd_internal.h"
 
 #include <string.h>
@@ -25,7 +25,8 @@ static const char *op_node_name(const mt_node *n)
 static int op_node_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
 {
     if (MT_UNLIKELY(!n->op->grad->backward))
-        return mt_error_set(MT_ERR_RUNTIME, "derivative for aten::%s is not implemented", n->op->name);
+        return mt_error_set(MT_ERR_RUNTIME, "derivative for aten::%s is not implemented",
+                            n->op->name);
     return n->op->grad->backward(n, grads, out);
 }
 
@@ -55,9 +56,11 @@ static bool is_default(const mt_value *a, const mt_value *dflt)
 static int run_short_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
 {
     if (mt_tensor_is_wrapped_number(b))
-        return mt_fast_binary_scalar(out, op, a, mt_scalar_load(mt_tensor_const_data(b), (mt_dtype)b->dtype), false);
+        return mt_fast_binary_scalar(
+            out, op, a, mt_scalar_load(mt_tensor_const_data(b), (mt_dtype)b->dtype), false);
     if (mt_tensor_is_wrapped_number(a))
-        return mt_fast_binary_scalar(out, op, b, mt_scalar_load(mt_tensor_const_data(a), (mt_dtype)a->dtype), true);
+        return mt_fast_binary_scalar(
+            out, op, b, mt_scalar_load(mt_tensor_const_data(a), (mt_dtype)a->dtype), true);
     return mt_fast_binary(out, op, a, b);
 }
 
@@ -68,8 +71,9 @@ static int run_short(mt_call *call)
     const mt_value *a = &call->arg[0], *b = &call->arg[1];
     int rc = 0;
 
-    if (!spec || spec->n_in > 2 || a->kind != MT_ARG_TENSOR || (spec->n_in == 2 && b->kind != MT_ARG_TENSOR) ||
-        spec->in[0] != 0 || (spec->n_in == 2 && spec->in[1] != 1))
+    if (!spec || spec->n_in > 2 || a->kind != MT_ARG_TENSOR ||
+        (spec->n_in == 2 && b->kind != MT_ARG_TENSOR) || spec->in[0] != 0 ||
+        (spec->n_in == 2 && spec->in[1] != 1))
         return 0;
     for (int i = 0; i < spec->n_params; i++)
         if (!is_default(&call->arg[spec->param[i]], &call->op->args[spec->param[i]].dflt))
@@ -148,7 +152,7 @@ typedef struct saver {
     const mt_call *call;
     const mt_grad *grad;
     mt_node *node;
-    int64_t *room;      /* for number lists, behind the sizes of the inputs */
+    int64_t *room; /* for number lists, behind the sizes of the inputs */
     uint32_t needed;
     mt_tensor *written; /* argument 0 of an in-place form, else NULL */
 } saver;
@@ -309,7 +313,8 @@ static int save_results(saver *s)
         t = spec->index < s->call->n_outs ? s->call->out[spec->index] : NULL;
         if (!t)
             continue;
-        if (mt_saved_set_tensor(s->node, k, t, s->node->input[spec->index].takes_grad, spec->index) < 0)
+        if (mt_saved_set_tensor(s->node, k, t, s->node->input[spec->index].takes_grad,
+                                spec->index) < 0)
             return -1;
         s->node->saved[k].in_place_view = s->written && s->written->base;
     }
@@ -357,7 +362,8 @@ static int record(mt_call *call, int n_edges)
 
     if (!any || (call->n_outs == 1 && is_input(call, grad, call->out[0])))
         return 0;
-    MT_TRY(mt_node_new(&n, &op_node_ops, n_edges, grad->n_saved, call->n_outs, dims + survey_saved(call, grad)));
+    MT_TRY(mt_node_new(&n, &op_node_ops, n_edges, grad->n_saved, call->n_outs,
+                       dims + survey_saved(call, grad)));
     n->op = call->op;
     MT_TRY(mt_node_created(n));
     s.node = n;
@@ -381,9 +387,11 @@ fail:
 static int record_in_place(mt_call *call, mt_tensor *self, int n_edges)
 {
     const mt_grad *grad = call->op->grad;
-    bool moves = (call->op->flags & MT_OPF_VIEW) != 0; /* t_, squeeze_: changes geometry, not values */
+    bool moves =
+        (call->op->flags & MT_OPF_VIEW) != 0; /* t_, squeeze_: changes geometry, not values */
     bool listed = grad->n_inputs && grad->input[0] == 0;
-    int self_edge = listed ? 0 : n_edges; /* always there: a view needs to know what becomes of its base */
+    int self_edge =
+        listed ? 0 : n_edges; /* always there: a view needs to know what becomes of its base */
     saver s = {call, grad, NULL, NULL, 0, moves ? NULL : self};
     mt_node *n = NULL;
     int rc = -1;
@@ -443,8 +451,8 @@ static int out_form(mt_call *call)
     }
     if (any)
         return mt_error_set(MT_ERR_RUNTIME,
-                            "%s(): functions with out=... arguments don't support automatic differentiation, but one "
-                            "of the arguments requires grad.",
+                            "%s(): functions with out=... arguments don't support automatic "
+                            "differentiation, but one of the arguments requires grad.",
                             call->op->name);
     return run_below(call);
 }
@@ -457,7 +465,8 @@ int mt_autograd_kernel(mt_call *call)
 
     if (!mt_thread.grad_mode)
         return run_below(call);
-    if (MT_UNLIKELY(call->variant != MT_VARIANT_FUNCTION || (call->op->flags & MT_OPF_MUTATES_SELF)))
+    if (MT_UNLIKELY(call->variant != MT_VARIANT_FUNCTION ||
+                    (call->op->flags & MT_OPF_MUTATES_SELF)))
         return call->variant == MT_VARIANT_OUT ? out_form(call) : in_place_form(call);
     any = grad && survey_inputs(&n_edges, call, grad);
     rc = run_short(call);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gradient state of a tensor: the requires_grad flag, .grad, history and the edge to it. A tensor without
-   gradient needs has no metadata at all. The metadata owns the node of its history; the accumulator of a leaf is owned by
-   the graph and owns the leaf, so the leaf only remembers where it is. Lazy history of views is in inplace.c. */
+/* Gradient state of a tensor: the requires_grad flag, .grad, history and the edge to it. A tensor
+   without gradient needs has no metadata at all. The metadata owns the node of its history; the
+   accumulator of a leaf is owned by the graph and owns the leaf, so the leaf only remembers where
+   it is. Lazy history of views is in inplace.c. */
 #include "autograd/autograd_internal.h"
 
 #include <string.h>
@@ -77,8 +78,9 @@ static int set_flag(mt_tensor *t, bool on)
 
     if (!on && !m)
         return 0;
-    MT_REQUIRE(!on || !(t->flags & MT_FLAG_INFERENCE) || mt_thread.inference_mode, MT_ERR_RUNTIME,
-               "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+    MT_REQUIRE(
+        !on || !(t->flags & MT_FLAG_INFERENCE) || mt_thread.inference_mode, MT_ERR_RUNTIME,
+        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
     MT_TRY(mt_autograd_meta(&m, t));
     m->requires_grad = on;
     mt_tensor_mark_requires_grad(t, on);
@@ -94,8 +96,9 @@ int mt_autograd_set_requires_grad(mt_tensor *t, bool on)
 
     MT_TRY(mt_autograd_is_leaf(&leaf, t));
     MT_REQUIRE(leaf, MT_ERR_RUNTIME, "you can only change requires_grad flags of leaf variables.%s",
-               on ? "" : " If you want to use a computed variable in a subgraph that doesn't require differentiation "
-                         "use var_no_grad = var.detach().");
+               on ? ""
+                  : " If you want to use a computed variable in a subgraph that doesn't require "
+                    "differentiation use var_no_grad = var.detach().");
     MT_REQUIRE(!on || mt_dtype_is_differentiable((mt_dtype)t->dtype), MT_ERR_RUNTIME,
                "only Tensors of floating point and complex dtype can require gradients");
     rc = set_flag(t, on);
@@ -112,8 +115,9 @@ int mt_autograd_requires_grad_inplace(mt_tensor *t, bool on)
     if (!leaf && on)
         return 0;
     MT_REQUIRE(leaf, MT_ERR_RUNTIME,
-               "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-               "subgraph that doesn't require differentiation use var_no_grad = var.detach().");
+               "you can only change requires_grad flags of leaf variables. If you want to use a "
+               "computed variable in a subgraph that doesn't require differentiation use "
+               "var_no_grad = var.detach().");
     MT_REQUIRE(!on || mt_dtype_is_differentiable((mt_dtype)t->dtype), MT_ERR_RUNTIME,
                "only Tensors of floating point dtype can require gradients");
     rc = set_flag(t, on);
@@ -159,11 +163,12 @@ int mt_autograd_set_grad_dtype(mt_tensor *t, mt_dtype dtype)
 
     MT_TRY(mt_autograd_is_leaf(&leaf, t));
     MT_REQUIRE(leaf, MT_ERR_RUNTIME, "grad_dtype can only be set on leaf tensors.");
-    MT_REQUIRE(!mt_autograd_grad(t) || dtype == MT_DTYPE_NONE || dtype == (mt_dtype)t->autograd->grad->dtype,
+    MT_REQUIRE(!mt_autograd_grad(t) || dtype == MT_DTYPE_NONE ||
+                   dtype == (mt_dtype)t->autograd->grad->dtype,
                MT_ERR_RUNTIME,
-               "Cannot set grad_dtype to '%s' because there is already a gradient with dtype '%s'. Please clear the "
-               "gradient (.grad = None) before changing grad_dtype, or ensure the new grad_dtype matches the existing "
-               "gradient's dtype.",
+               "Cannot set grad_dtype to '%s' because there is already a gradient with dtype '%s'. "
+               "Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the "
+               "new grad_dtype matches the existing gradient's dtype.",
                mt_dtype_table[dtype].legacy, element_name((mt_dtype)t->autograd->grad->dtype));
     MT_TRY(mt_autograd_meta(&m, t));
     m->grad_dtype = (uint8_t)dtype;
@@ -188,23 +193,27 @@ static int check_grad(const mt_tensor *t, const mt_tensor *grad)
         same_shape = grad->size[i] == t->size[i];
     MT_REQUIRE(grad != t, MT_ERR_RUNTIME, "can't assign Variable as its own grad");
     MT_REQUIRE(want == MT_DTYPE_NONE || grad->dtype == want, MT_ERR_RUNTIME,
-               "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must "
-               "match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype "
-               "attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
-               "the dtypes of a tensor and its gradient may break downstream systems that assume they match.",
+               "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. "
+               "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). "
+               "You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
+               "allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and "
+               "its gradient may break downstream systems that assume they match.",
                element_name((mt_dtype)grad->dtype), mt_dtype_table[want].legacy);
     MT_REQUIRE(grad->device.type == t->device.type, MT_ERR_RUNTIME,
-               "attempting to assign a gradient with device type '%s' to a tensor with device type '%s'. Please "
-               "ensure that the gradient and the tensor are on the same device",
+               "attempting to assign a gradient with device type '%s' to a tensor with device type "
+               "'%s'. Please ensure that the gradient and the tensor are on the same device",
                device_type_name(grad->device), device_type_name(t->device));
-    MT_REQUIRE(grad->device.index == t->device.index || t->device.type != MT_DEVICE_CUDA, MT_ERR_RUNTIME,
-               "attempting to assign a gradient located on device with index '%d' to a tensor located on device with "
-               "index '%d'. Please ensure that the gradient and the tensor are on the same device",
+    MT_REQUIRE(grad->device.index == t->device.index || t->device.type != MT_DEVICE_CUDA,
+               MT_ERR_RUNTIME,
+               "attempting to assign a gradient located on device with index '%d' to a tensor "
+               "located on device with index '%d'. Please ensure that the gradient and the tensor "
+               "are on the same device",
                grad->device.index, t->device.index);
     MT_REQUIRE(same_shape, MT_ERR_RUNTIME,
-               "attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the "
-               "gradient and the tensor are the same size",
-               mt_shape_format(&got_shape, grad->size, grad->ndim), mt_shape_format(&want_shape, t->size, t->ndim));
+               "attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please "
+               "ensure that the gradient and the tensor are the same size",
+               mt_shape_format(&got_shape, grad->size, grad->ndim),
+               mt_shape_format(&want_shape, t->size, t->ndim));
     rc = 0;
 fail:
     return rc;
@@ -267,7 +276,8 @@ int mt_autograd_edge(mt_edge *out, mt_tensor *t)
     return mt_autograd_accumulator(&out->node, t);
 }
 
-/* The tensor's history is `node` from now on; a retained gradient follows. Takes a new reference. */
+/* The tensor's history is `node` from now on; a retained gradient follows. Takes a new reference.
+ */
 int mt_autograd_set_edge(mt_tensor *t, mt_node *node, uint32_t output_nr)
 {
     mt_autograd *m;
@@ -299,10 +309,11 @@ int mt_autograd_detach_inplace(mt_tensor *t)
     int rc = -1;
 
     MT_REQUIRE(!t->base, MT_ERR_RUNTIME,
-               "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-               "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
-               "detach_() cannot be called on these gradients. To fix this error, please refer to the "
-               "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.");
+               "Can't detach views in-place. Use detach() instead. If you are using "
+               "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+               "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+               "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+               "function in torch/optim/optimizer.py as the solution.");
     if (m) {
         if (m->retains_grad && m->grad_fn)
             mt_hook_drop_retain(m->grad_fn, m);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Birth and death of graph nodes. A node is one block: the node, its edges, saved values, input metadata
-   and the sizes of that metadata, from a pool by size class. Death never recurses: while a node or
-   the metadata of a tensor is torn down on a thread, whatever dies in consequence waits in that thread's list,
-   so a graph of a million nodes is freed with a few stack frames. */
+/* Birth and death of graph nodes. A node is one block: the node, its edges, saved values, input
+   metadata and the sizes of that metadata, from a pool by size class. Death never recurses: while a
+   node or the metadata of a tensor is torn down on a thread, whatever dies in consequence waits in
+   that thread's list, so a graph of a million nodes is freed with a few stack frames. */
 #include "autograd/autograd_internal.h"
 
 #include <string.h>
@@ -12,9 +12,9 @@
 #define CLASS_BYTES 64
 #define N_CLASSES 17 /* class 0: a block of plain memory */
 
-#define POOL(k) MT_POOL_INIT(CLASS_BYTES * (k), 1024)
+#define POOL(k) MT_POOL_INIT(CLASS_BYTES *(k), 1024)
 static mt_pool pools[N_CLASSES] = {
-    POOL(1), POOL(1), POOL(2),  POOL(3),  POOL(4),  POOL(5),  POOL(6),  POOL(7),  POOL(8),
+    POOL(1), POOL(1),  POOL(2),  POOL(3),  POOL(4),  POOL(5),  POOL(6),  POOL(7),  POOL(8),
     POOL(9), POOL(10), POOL(11), POOL(12), POOL(13), POOL(14), POOL(15), POOL(16),
 };
 #undef POOL
@@ -29,10 +29,12 @@ static MT_THREAD_LOCAL_FAST struct {
     bool busy;
 } dying;
 
-int mt_node_new(mt_node **out, const mt_node_ops *ops, int n_edges, int n_saved, int n_inputs, int64_t n_dims)
+int mt_node_new(mt_node **out, const mt_node_ops *ops, int n_edges, int n_saved, int n_inputs,
+                int64_t n_dims)
 {
-    size_t bytes = sizeof(mt_node) + (size_t)n_edges * sizeof(mt_edge) + (size_t)n_saved * sizeof(mt_saved) +
-                   (size_t)n_inputs * sizeof(mt_input_meta) + (size_t)n_dims * sizeof(int64_t);
+    size_t bytes = sizeof(mt_node) + (size_t)n_edges * sizeof(mt_edge) +
+                   (size_t)n_saved * sizeof(mt_saved) + (size_t)n_inputs * sizeof(mt_input_meta) +
+                   (size_t)n_dims * sizeof(int64_t);
     size_t class = (bytes + CLASS_BYTES - 1) / CLASS_BYTES;
     void *block;
     mt_node *n;
@@ -114,7 +116,8 @@ int mt_node_replace_inputs(mt_node *n, mt_tensor *const *tensors, int count)
         m[i] = (mt_input_meta){size, 0, MT_DTYPE_NONE, MT_DEVICE_NONE, false};
         if (!t)
             continue;
-        m[i] = (mt_input_meta){size, t->ndim, t->dtype, t->device, mt_dtype_is_differentiable((mt_dtype)t->dtype)};
+        m[i] = (mt_input_meta){size, t->ndim, t->dtype, t->device,
+                               mt_dtype_is_differentiable((mt_dtype)t->dtype)};
         for (int d = 0; d < t->ndim; d++)
             *size++ = t->size[d];
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Between the catalog and this folder: calls of ops whose signature is longer than what autograd wants of
-   them, and the implementation of the one op that is about history only. */
+/* Between the catalog and this folder: calls of ops whose signature is longer than what autograd
+   wants of them, and the implementation of the one op that is about history only. */
 #include "autograd/autograd_internal.h"
 
 #include "ops.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one place where a gradient is made to look like the value it belongs to: summed over broadcast
-   dimensions, its real part taken, cast. Formulas therefore never mention broadcasting or dtypes. A gradient of a Python
-   function is held to stricter rules than that of a formula. */
+/* The one place where a gradient is made to look like the value it belongs to: summed over
+   broadcast dimensions, its real part taken, cast. Formulas therefore never mention broadcasting or
+   dtypes. A gradient of a Python function is held to stricter rules than that of a formula. */
 #include "autograd/autograd_internal.h"
 
 #include "base/strbuf.h"
@@ -64,8 +64,8 @@ static int fit_shape(mt_tensor **grad, const mt_node *from, int index, const mt_
     if (mt_shape_is_broadcastable(want->ndim, want->size, g->ndim, g->size))
         return sum_to(grad, want);
     return mt_error_set(MT_ERR_RUNTIME,
-                        "Function %s returned an invalid gradient at index %d - got %s but expected shape compatible "
-                        "with %s",
+                        "Function %s returned an invalid gradient at index %d - got %s but "
+                        "expected shape compatible with %s",
                         mt_node_name(from), index, mt_shape_format(&got, g->size, g->ndim),
                         mt_shape_format(&expected, want->size, want->ndim));
 }
@@ -73,7 +73,8 @@ static int fit_shape(mt_tensor **grad, const mt_node *from, int index, const mt_
 static int fit_dtype(mt_tensor **grad, const mt_node *from, const mt_input_meta *want)
 {
     mt_dtype have = (mt_dtype)(*grad)->dtype;
-    bool have_complex = mt_dtype_is_complex(have), want_complex = mt_dtype_is_complex((mt_dtype)want->dtype);
+    bool have_complex = mt_dtype_is_complex(have),
+         want_complex = mt_dtype_is_complex((mt_dtype)want->dtype);
 
     if (want->dtype == MT_DTYPE_NONE || have == want->dtype)
         return 0;
@@ -81,10 +82,11 @@ static int fit_dtype(mt_tensor **grad, const mt_node *from, const mt_input_meta 
         mt_tensor *real = NULL;
 
         if (from->flags & MT_NODE_CUSTOM)
-            return mt_error_set(MT_ERR_RUNTIME,
-                                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) "
-                                "to be true, but got false.  (Could this error message be improved?  If so, please "
-                                "report an enhancement request to PyTorch.)");
+            return mt_error_set(
+                MT_ERR_RUNTIME,
+                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
+                "grad_is_complex) to be true, but got false.  (Could this error message be "
+                "improved?  If so, please report an enhancement request to PyTorch.)");
         if (mt_real(&real, *grad) < 0)
             return -1;
         mt_tensor_unref(*grad);
@@ -109,10 +111,11 @@ static int fit_device(mt_tensor **grad, const mt_node *from, int index, const mt
         *grad = moved;
         return 0;
     }
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "Function %s returned an invalid gradient at index %d - expected device %s but got %s",
-                        mt_node_name(from), index, mt_device_format(expected, want->device),
-                        mt_device_format(got, (*grad)->device));
+    return mt_error_set(
+        MT_ERR_RUNTIME,
+        "Function %s returned an invalid gradient at index %d - expected device %s but got %s",
+        mt_node_name(from), index, mt_device_format(expected, want->device),
+        mt_device_format(got, (*grad)->device));
 }
 
 int mt_gradient_fit(mt_tensor **grad, const mt_node *from, int index, const mt_input_meta *want)

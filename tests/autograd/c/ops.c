@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A catalog in miniature: records with gradient formulas as the generator writes them, kernels that go element by
-   element. Complex views are left out; they answer with an error. */
+/* A catalog in miniature: records with gradient formulas as the generator writes them, kernels that
+   go element by element. Complex views are left out; they answer with an error. */
 #include <math.h>
 
 #include "autograd/autograd.h"
@@ -12,7 +12,8 @@
 
 static int prepare(mt_call *call, int ndim, const int64_t *size)
 {
-    return mt_out_prepare(call, 0, (mt_dtype)call->arg[0].v.tensor->dtype, ndim, size, NULL, MT_CPU, true);
+    return mt_out_prepare(call, 0, (mt_dtype)call->arg[0].v.tensor->dtype, ndim, size, NULL, MT_CPU,
+                          true);
 }
 
 static int64_t position(const mt_tensor *t, const mt_tensor *like, int64_t flat)
@@ -31,8 +32,8 @@ static int64_t position(const mt_tensor *t, const mt_tensor *like, int64_t flat)
 
 static double get(const mt_tensor *t, int64_t at)
 {
-    return mt_scalar_to_double(
-        mt_scalar_load(mt_tensor_const_data(t) + at * (int64_t)mt_tensor_itemsize(t), (mt_dtype)t->dtype));
+    return mt_scalar_to_double(mt_scalar_load(
+        mt_tensor_const_data(t) + at * (int64_t)mt_tensor_itemsize(t), (mt_dtype)t->dtype));
 }
 
 static int binary(mt_call *call, double (*f)(double a, double b, double alpha), double alpha)
@@ -40,19 +41,23 @@ static int binary(mt_call *call, double (*f)(double a, double b, double alpha), 
     mt_tensor *a = call->arg[0].v.tensor, *b = call->arg[1].v.tensor, *out;
     mt_shape shape = {0, {0}};
 
-    if (a->dtype == MT_DTYPE_f32 && b->dtype == MT_DTYPE_f32 && a->numel == 1 && b->numel == 1 && a->ndim == b->ndim) {
+    if (a->dtype == MT_DTYPE_f32 && b->dtype == MT_DTYPE_f32 && a->numel == 1 && b->numel == 1 &&
+        a->ndim == b->ndim) {
         if (prepare(call, a->ndim, a->size) < 0)
             return -1;
         *(float *)mt_tensor_mutable_data(call->out[0]) =
-            (float)f(*(const float *)mt_tensor_const_data(a), *(const float *)mt_tensor_const_data(b), alpha);
+            (float)f(*(const float *)mt_tensor_const_data(a),
+                     *(const float *)mt_tensor_const_data(b), alpha);
         return 0;
     }
-    if (mt_shape_broadcast(&shape, a->ndim, a->size) < 0 || mt_shape_broadcast(&shape, b->ndim, b->size) < 0 ||
+    if (mt_shape_broadcast(&shape, a->ndim, a->size) < 0 ||
+        mt_shape_broadcast(&shape, b->ndim, b->size) < 0 ||
         prepare(call, shape.ndim, shape.size) < 0)
         return -1;
     out = call->out[0];
     for (int64_t i = 0; i < out->numel; i++)
-        set_number(out, position(out, out, i), f(get(a, position(a, out, i)), get(b, position(b, out, i)), alpha));
+        set_number(out, position(out, out, i),
+                   f(get(a, position(a, out, i)), get(b, position(b, out, i)), alpha));
     return mt_out_finish(call);
 }
 
@@ -174,7 +179,8 @@ static int stack_kernel(mt_call *call)
 
     for (int d = 0; d < first->ndim; d++)
         size[d + 1] = first->size[d];
-    if (mt_out_prepare(call, 0, (mt_dtype)first->dtype, first->ndim + 1, size, NULL, MT_CPU, false) < 0)
+    if (mt_out_prepare(call, 0, (mt_dtype)first->dtype, first->ndim + 1, size, NULL, MT_CPU,
+                       false) < 0)
         return -1;
     for (int k = 0; k < list.n; k++)
         for (int64_t i = 0; i < first->numel; i++)
@@ -186,7 +192,8 @@ static int cast_kernel(mt_call *call)
 {
     mt_tensor *a = call->arg[0].v.tensor;
 
-    if (mt_out_prepare(call, 0, mt_arg_dtype(&call->arg[1]), a->ndim, a->size, NULL, MT_CPU, false) < 0)
+    if (mt_out_prepare(call, 0, mt_arg_dtype(&call->arg[1]), a->ndim, a->size, NULL, MT_CPU,
+                       false) < 0)
         return -1;
     return mt_tensor_assign(call->out[0], a);
 }
@@ -204,7 +211,8 @@ static int add_backward(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
         if (mt_scalar_equals_int(n->saved[0].value.v.scalar, 1)) {
             out[1] = mt_tensor_ref(grads[0]);
         } else {
-            MT_TRY(mt_tensor_full_0d(&alpha, n->saved[0].value.v.scalar, (mt_dtype)grads[0]->dtype, MT_CPU));
+            MT_TRY(mt_tensor_full_0d(&alpha, n->saved[0].value.v.scalar, (mt_dtype)grads[0]->dtype,
+                                     MT_CPU));
             MT_TRY(mt_mul(&out[1], grads[0], alpha));
         }
     }
@@ -277,7 +285,8 @@ static int as_strided_backward(mt_node *n, mt_tensor *const *grads, mt_tensor **
     int rc = -1;
 
     MT_TRY(mt_tensor_new_zeroed(&whole, (mt_dtype)grads[0]->dtype, size.n, size.data, MT_CPU));
-    MT_TRY(mt_as_strided(&part, whole, n->saved[1].value.v.ints, n->saved[2].value.v.ints, &n->saved[3].value.v.i));
+    MT_TRY(mt_as_strided(&part, whole, n->saved[1].value.v.ints, n->saved[2].value.v.ints,
+                         &n->saved[3].value.v.i));
     MT_TRY(mt_copy_inplace(part, grads[0], false));
     out[0] = mt_tensor_move(&whole);
     rc = 0;
@@ -344,13 +353,14 @@ static const uint8_t first[] = {0}, both[] = {0, 1};
 SAVED(add, {MT_SAVE_ARG, 2, "alpha", 2});
 SAVED(mul, {MT_SAVE_ARG, 0, "self", 2}, {MT_SAVE_ARG, 1, "other", 1});
 SAVED(exp, {MT_SAVE_RESULT, 0, "result", 1});
-SAVED(as_strided, {MT_SAVE_SIZES, 0, "self_sym_sizes", 1}, {MT_SAVE_ARG, 1, "size", 1}, {MT_SAVE_ARG, 2, "stride", 1},
-      {MT_SAVE_ARG, 3, "storage_offset", 1});
+SAVED(as_strided, {MT_SAVE_SIZES, 0, "self_sym_sizes", 1}, {MT_SAVE_ARG, 1, "size", 1},
+      {MT_SAVE_ARG, 2, "stride", 1}, {MT_SAVE_ARG, 3, "storage_offset", 1});
 SAVED(view, {MT_SAVE_SIZES, 0, "self_sym_sizes", 1});
 SAVED(sum, {MT_SAVE_SIZES, 0, "self_sym_sizes", 1}, {MT_SAVE_ARG, 1, "dim", 1});
 
-#define GRAD(name, text, n_inputs, inputs, saved) \
-    static const mt_grad name##_grad = {text, MT_COUNTOF(saved), n_inputs, saved, inputs, name##_backward}
+#define GRAD(name, text, n_inputs, inputs, saved)                                   \
+    static const mt_grad name##_grad = {text,   MT_COUNTOF(saved), n_inputs, saved, \
+                                        inputs, name##_backward}
 #define GRAD_PLAIN(name, text, n_inputs, inputs, backward) \
     static const mt_grad name##_grad = {text, 0, n_inputs, NULL, inputs, backward}
 GRAD(add, "AddBackward0", 2, both, add_saved);
@@ -367,11 +377,15 @@ GRAD_PLAIN(stack, "StackBackward0", 1, first, stack_backward);
 GRAD_PLAIN(cast, "ToCopyBackward0", 1, first, same_backward);
 GRAD_PLAIN(none, "NotImplemented", 1, first, NULL);
 
-#define OP(name_, text, n_args_, flags_, grad_, kernel_)                                           \
-    static const mt_op name_##_op = {.name = text, .overload = "", .n_args = n_args_, .n_outs = 1, \
-                                     .flags = flags_, .grad = grad_,                               \
-                                     .kernel = {[MT_KEY_CPU] = kernel_,                            \
-                                                [MT_KEY_VIEW_INPLACE] = mt_view_inplace_kernel,    \
+#define OP(name_, text, n_args_, flags_, grad_, kernel_)                                        \
+    static const mt_op name_##_op = {.name = text,                                              \
+                                     .overload = "",                                            \
+                                     .n_args = n_args_,                                         \
+                                     .n_outs = 1,                                               \
+                                     .flags = flags_,                                           \
+                                     .grad = grad_,                                             \
+                                     .kernel = {[MT_KEY_CPU] = kernel_,                         \
+                                                [MT_KEY_VIEW_INPLACE] = mt_view_inplace_kernel, \
                                                 [MT_KEY_AUTOGRAD] = mt_autograd_kernel}}
 OP(add, "add", 3, MT_OPF_INPLACE_OK | MT_OPF_OUT_OK, &add_grad, add_kernel);
 OP(mul, "mul", 2, MT_OPF_INPLACE_OK, &mul_grad, mul_kernel);
@@ -387,7 +401,8 @@ OP(stack, "stack", 1, 0, &stack_grad, stack_kernel);
 OP(cast, "_to_copy", 2, 0, &cast_grad, cast_kernel);
 OP(none, "no_formula", 1, 0, &none_grad, clone_kernel);
 
-const mt_op mt_op_table[] = {{.name = "add", .overload = ""}}; /* for the short road, which is closed here */
+const mt_op mt_op_table[] = {
+    {.name = "add", .overload = ""}}; /* for the short road, which is closed here */
 
 /* --- the typed interface --- */
 
@@ -517,7 +532,8 @@ int mt_zero_inplace(mt_tensor *self)
     return run_written(&call, self);
 }
 
-int mt_as_strided(mt_tensor **out, mt_tensor *self, mt_ints size, mt_ints stride, const int64_t *storage_offset)
+int mt_as_strided(mt_tensor **out, mt_tensor *self, mt_ints size, mt_ints stride,
+                  const int64_t *storage_offset)
 {
     mt_call call;
 
@@ -573,8 +589,8 @@ int mt_stack_first(mt_tensor **out, mt_tensors list)
     return run_function(out, &call);
 }
 
-int mt_to_copy(mt_tensor **out, mt_tensor *self, mt_dtype dtype, int layout, mt_device device, const bool *pin_memory,
-               bool non_blocking, int memory_format)
+int mt_to_copy(mt_tensor **out, mt_tensor *self, mt_dtype dtype, int layout, mt_device device,
+               const bool *pin_memory, bool non_blocking, int memory_format)
 {
     mt_call call;
 
@@ -592,7 +608,8 @@ int mt_fast_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
     return 0;
 }
 
-int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b, bool scalar_first)
+int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b,
+                          bool scalar_first)
 {
     (void)out, (void)op, (void)a, (void)b, (void)scalar_first;
     return 0;
