@@ -1,4 +1,5 @@
 """How .grad comes about: taken over, cloned, added to."""
+
 import pytest
 
 
@@ -86,11 +87,16 @@ def test_setter(torch):
     x.grad = g
     del x.grad
     assert x.grad is None
-    with pytest.raises(RuntimeError, match=r"attempting to assign a gradient of size '\[2\]' to a tensor of size "
-                                           r"'\[3\]'"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"attempting to assign a gradient of size '\[2\]' to a tensor of size "
+        r"'\[3\]'",
+    ):
         x.grad = torch.ones(2)
-    with pytest.raises(RuntimeError, match="attempting to assign a gradient with dtype 'double' to a tensor with "
-                                           "grad_dtype 'Float'"):
+    with pytest.raises(
+        RuntimeError,
+        match="attempting to assign a gradient with dtype 'double' to a tensor with grad_dtype 'Float'",
+    ):
         x.grad = torch.ones(3, dtype=torch.float64)
     with pytest.raises(RuntimeError, match="device type 'meta' to a tensor with device type 'cpu'"):
         x.grad = torch.ones(3, device="meta")
@@ -107,7 +113,9 @@ def test_grad_dtype(torch):
     x.grad_dtype = torch.float64
     (x * 2).sum().backward()
     assert x.grad.dtype == torch.float64
-    with pytest.raises(RuntimeError, match="Cannot set grad_dtype to 'Float' because there is already a gradient"):
+    with pytest.raises(
+        RuntimeError, match="Cannot set grad_dtype to 'Float' because there is already a gradient"
+    ):
         x.grad_dtype = torch.float32
     with pytest.raises(RuntimeError, match="grad_dtype can only be set on leaf tensors"):
         (x * 1).grad_dtype = torch.float32

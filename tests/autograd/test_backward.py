@@ -1,4 +1,5 @@
 """backward and autograd.grad: arguments, results, errors, order."""
+
 import pytest
 
 
@@ -13,7 +14,9 @@ def test_implicit_gradient(torch):
         assert x.grad.shape == x.shape and x.grad.sum().item() == 3
     with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
         (leaf(torch, 3) * 1).backward()
-    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"):
+    with pytest.raises(
+        RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"
+    ):
         torch.ones(1).backward()
     with pytest.raises(RuntimeError, match="only for real scalar outputs but got torch.complex64"):
         torch.ones(1, dtype=torch.complex64, requires_grad=True).backward()
@@ -23,8 +26,11 @@ def test_given_gradient(torch):
     x = leaf(torch, 3)
     (x * 2).backward(torch.tensor([1.0, 2.0, 3.0]))
     assert x.grad.tolist() == [2, 4, 6]
-    with pytest.raises(RuntimeError, match=r"grad_output\[0\] has a shape of torch.Size\(\[2\]\) and "
-                                           r"output\[0\] has a shape of torch.Size\(\[3\]\)"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"grad_output\[0\] has a shape of torch.Size\(\[2\]\) and "
+        r"output\[0\] has a shape of torch.Size\(\[3\]\)",
+    ):
         (x * 1).backward(torch.ones(2))
     with pytest.raises(RuntimeError, match="Mismatch in shape"):
         leaf(torch, 1, 1).backward(torch.ones(()))
@@ -46,8 +52,15 @@ def test_gradient_has_the_dtype_of_the_leaf(torch):
 
 
 def test_broadcast_is_undone(torch):
-    cases = [((3,), (2, 3)), ((1, 3), (2, 3)), ((2, 1), (2, 3)), ((), (2, 3)), ((1,), (2, 3)), ((2, 1, 1), (1, 4, 3)),
-             ((1, 1), (3,))]
+    cases = [
+        ((3,), (2, 3)),
+        ((1, 3), (2, 3)),
+        ((2, 1), (2, 3)),
+        ((), (2, 3)),
+        ((1,), (2, 3)),
+        ((2, 1, 1), (1, 4, 3)),
+        ((1, 1), (3,)),
+    ]
     for a, b in cases:
         x, y = leaf(torch, a), leaf(torch, b)
         z = x + y * 2
@@ -111,7 +124,9 @@ def test_second_backward(torch):
     x = leaf(torch, 2)
     y = (x * x).sum()
     y.backward()
-    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time .*retain_graph=True"):
+    with pytest.raises(
+        RuntimeError, match="Trying to backward through the graph a second time .*retain_graph=True"
+    ):
         y.backward()
     assert x.grad.tolist() == [2, 2]
     y = (x + x).sum()
@@ -129,7 +144,7 @@ def test_saved_values_after_backward(torch):
     y = x.exp()
     y.sum().backward()
     with pytest.raises(RuntimeError, match="after they have already been freed"):
-        y.grad_fn._saved_result
+        _ = y.grad_fn._saved_result
     y = x.sum(1)
     y.sum().backward()
     assert len(y.grad_fn._saved_dim) == 1, "plain values outlive the release"
@@ -161,8 +176,11 @@ def test_grad_of_inner_values(torch):
 
 def test_grad_of_unused_input(torch):
     x, y = leaf(torch, 2), leaf(torch, 2)
-    with pytest.raises(RuntimeError, match="The differentiated Tensor at index 0 appears to not have been used in the "
-                                           "graph. Set allow_unused=True if this is the desired behavior."):
+    with pytest.raises(
+        RuntimeError,
+        match="The differentiated Tensor at index 0 appears to not have been used in the "
+        "graph. Set allow_unused=True if this is the desired behavior.",
+    ):
         torch.autograd.grad((x * 2).sum(), y)
     assert torch.autograd.grad((x * 2).sum(), [x, y], allow_unused=True)[1] is None
     g = torch.autograd.grad((x * 2).sum(), [x, y], materialize_grads=True)
@@ -249,6 +267,7 @@ def test_grad_mode_inside(torch):
 
     def fail(g):
         raise KeyError
+
     y.register_hook(fail)
     with pytest.raises(KeyError):
         y.backward()
@@ -262,6 +281,7 @@ def test_nested_backward(torch):
     def hook(g):
         with torch.enable_grad():
             (w * 3).sum().backward()
+
     y.register_hook(hook)
     (y * y).sum().backward()
     assert w.grad.tolist() == [3, 3] and x.grad.tolist() == [8, 8]
@@ -279,6 +299,7 @@ def test_nested_backward_through_the_same_graph(torch):
             with torch.enable_grad():
                 loss = y.sum()
             loss.backward(retain_graph=True)
+
     z.register_hook(hook)
     z.sum().backward()
     assert x.grad.tolist() == [8, 8]
@@ -286,6 +307,7 @@ def test_nested_backward_through_the_same_graph(torch):
 
 def test_two_threads_share_a_graph(torch):
     import threading
+
     x = leaf(torch, 4)
     y = x * 2
     for _ in range(50):
@@ -299,6 +321,7 @@ def test_two_threads_share_a_graph(torch):
                 z.backward(retain_graph=True)
         except Exception as e:  # noqa: BLE001
             errors.append(e)
+
     threads = [threading.Thread(target=work) for _ in range(4)]
     for t in threads:
         t.start()

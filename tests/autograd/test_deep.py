@@ -1,4 +1,5 @@
 """Graphs too deep for recursion, and wide ones."""
+
 import gc
 import weakref
 

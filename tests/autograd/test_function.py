@@ -1,4 +1,5 @@
 """Custom Functions: what their gradients may look like, in-place and view outputs."""
+
 import pytest
 
 
@@ -15,6 +16,7 @@ def returning(torch, gradient):
         @staticmethod
         def backward(ctx, g):
             return gradient
+
     return F
 
 
@@ -25,8 +27,11 @@ def run(torch, gradient, x, n=1):
 
 def test_invalid_gradients(torch):
     for shape in ((2,), (1,)):
-        with pytest.raises(RuntimeError, match=r"Function FBackward returned an invalid gradient at index 0 - got "
-                                               r"\[%d\] but expected shape compatible with \[3\]" % shape[0]):
+        with pytest.raises(
+            RuntimeError,
+            match=r"Function FBackward returned an invalid gradient at index 0 - got "
+            rf"\[{shape[0]}\] but expected shape compatible with \[3\]",
+        ):
             run(torch, torch.ones(shape), leaf(torch, 3))
     with pytest.raises(RuntimeError, match="invalid gradient at index 1"):
         run(torch, (torch.ones(3), torch.ones(2)), leaf(torch, 3), 2)
@@ -154,7 +159,9 @@ def test_views_made_inside(torch):
             return g
 
     y = View.apply(leaf(torch, 4) * 1)
-    with pytest.raises(RuntimeError, match="Output 0 of V.* is a view and is being modified inplace. " + text):
+    with pytest.raises(
+        RuntimeError, match="Output 0 of V.* is a view and is being modified inplace. " + text
+    ):
         y.mul_(2)
     base = leaf(torch, 4) * 1
     y = Same.apply(base)
@@ -162,8 +169,10 @@ def test_views_made_inside(torch):
     with pytest.raises(RuntimeError, match="is being modified inplace. " + text):
         y.mul_(2)
     base.mul_(2)
-    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace. " + text):
-        y.grad_fn
+    with pytest.raises(
+        RuntimeError, match="its base or another view of its base has been modified inplace. " + text
+    ):
+        _ = y.grad_fn
 
 
 def test_saved_result_of_a_function_has_its_history(torch):
@@ -176,12 +185,12 @@ def test_saved_result_of_a_function_has_its_history(torch):
 
         @staticmethod
         def backward(ctx, g):
-            y, = ctx.saved_tensors
+            (y,) = ctx.saved_tensors
             return g * y
 
     x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
-    g, = torch.autograd.grad(Exp.apply(x).sum(), x, create_graph=True)
-    h, = torch.autograd.grad(g.sum(), x)
+    (g,) = torch.autograd.grad(Exp.apply(x).sum(), x, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), x)
     assert torch.allclose(h, x.detach().exp())
     y = Exp.apply(x)
     y.sum().backward()
@@ -189,5 +198,7 @@ def test_saved_result_of_a_function_has_its_history(torch):
         y.sum().backward()
     y = Exp.apply(x)
     y.detach().add_(1)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation.*output 0 of Exp, is at version 1"):
+    with pytest.raises(
+        RuntimeError, match="modified by an inplace operation.*output 0 of Exp, is at version 1"
+    ):
         y.sum().backward()

@@ -1,4 +1,5 @@
 """In-place changes: leaves, history, views and their bases."""
+
 import pytest
 
 
@@ -40,8 +41,10 @@ def test_view_that_is_a_leaf_itself(torch):
 
 
 def test_out_is_refused(torch):
-    text = r"add\(\): functions with out=... arguments don't support automatic differentiation, but one of the " \
-           r"arguments requires grad."
+    text = (
+        r"add\(\): functions with out=... arguments don't support automatic differentiation, but one of the "
+        r"arguments requires grad."
+    )
     with pytest.raises(RuntimeError, match=text):
         torch.add(leaf(torch, 3), 1, out=torch.empty(3))
     with pytest.raises(RuntimeError, match=text):
@@ -73,10 +76,18 @@ def test_plain_tensor_joins_the_graph(torch):
 
 
 def test_formulas_that_use_the_old_value(torch):
-    expected = {"sin_": lambda v: v.cos(), "pow_": lambda v: 3 * v * v, "log_": lambda v: 1 / v,
-                "abs_": lambda v: v.sign(), "exp_": lambda v: v.exp(), "sqrt_": lambda v: 0.5 / v.sqrt(),
-                "tanh_": lambda v: 1 - v.tanh() ** 2, "sigmoid_": lambda v: v.sigmoid() * (1 - v.sigmoid()),
-                "neg_": lambda v: -torch.ones(3), "reciprocal_": lambda v: -1 / (v * v)}
+    expected = {
+        "sin_": lambda v: v.cos(),
+        "pow_": lambda v: 3 * v * v,
+        "log_": lambda v: 1 / v,
+        "abs_": lambda v: v.sign(),
+        "exp_": lambda v: v.exp(),
+        "sqrt_": lambda v: 0.5 / v.sqrt(),
+        "tanh_": lambda v: 1 - v.tanh() ** 2,
+        "sigmoid_": lambda v: v.sigmoid() * (1 - v.sigmoid()),
+        "neg_": lambda v: -torch.ones(3),
+        "reciprocal_": lambda v: -1 / (v * v),
+    }
     start = torch.tensor([0.5, 1.5, 2.5])
     for name, gradient in expected.items():
         x = start.clone().requires_grad_()
@@ -103,7 +114,12 @@ def test_product_with_itself_in_place(torch):
 
 
 def test_writes_that_forget_the_old_value(torch):
-    for change in (lambda y: y.zero_(), lambda y: y.fill_(3), lambda y: y.uniform_(), lambda y: y.copy_(torch.ones(3))):
+    for change in (
+        lambda y: y.zero_(),
+        lambda y: y.fill_(3),
+        lambda y: y.uniform_(),
+        lambda y: y.copy_(torch.ones(3)),
+    ):
         x = leaf(torch, 3)
         y = x * 2
         change(y)
@@ -285,20 +301,28 @@ def test_second_backward_through_a_changed_view(torch):
 # --- views that must not be changed ---
 
 
-MULTI = "This view is the output of a function that returns multiple views. Such functions do not allow the output " \
-        "views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+MULTI = (
+    "This view is the output of a function that returns multiple views. Such functions do not allow "
+    "the output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+)
 
 
 def test_multi_output_views(torch):
     a, b = (leaf(torch, 4) * 1).split(2)
-    with pytest.raises(RuntimeError, match="Output 0 of Split is a view and is being modified inplace. " + MULTI):
+    with pytest.raises(
+        RuntimeError, match="Output 0 of Split is a view and is being modified inplace. " + MULTI
+    ):
         a.add_(1)
     c = (leaf(torch, 4) * 1).unbind(0)[1]
-    with pytest.raises(RuntimeError, match="Output 1 of Unbind is a view and is being modified inplace. " + MULTI):
+    with pytest.raises(
+        RuntimeError, match="Output 1 of Unbind is a view and is being modified inplace. " + MULTI
+    ):
         c.add_(1)
-    with pytest.raises(RuntimeError, match="Output 0 of Slice is a view and is being modified inplace. " + MULTI):
+    with pytest.raises(
+        RuntimeError, match="Output 0 of Slice is a view and is being modified inplace. " + MULTI
+    ):
         b[0:1].add_(1)
-    a, b = torch.ones(4).split(2)
+    a = torch.ones(4).split(2)[0]
     a.mul_(2)
     with pytest.raises(RuntimeError, match=MULTI):
         a.mul_(leaf(torch, 2))
@@ -308,13 +332,16 @@ def test_multi_output_views(torch):
 
 def test_multi_output_views_after_a_change_of_the_base(torch):
     base = leaf(torch, 4) * 1
-    a, b = base.split(2)
+    a = base.split(2)[0]
     base.add_(1)
-    text = "Output 0 of Split is a view and its base or another view of its base has been modified inplace. " + MULTI
+    text = (
+        "Output 0 of Split is a view and its base or another view of its base has been modified inplace. "
+        + MULTI
+    )
     with pytest.raises(RuntimeError, match=text):
-        a.grad_fn
+        _ = a.grad_fn
     with pytest.raises(RuntimeError, match=text):
-        a * 2
+        _ = a * 2
     assert "grad_fn=<Invalid>" in repr(a)
 
 
@@ -326,12 +353,14 @@ def test_views_made_in_no_grad(torch):
     with torch.no_grad():
         view = base[:2]
     assert view.requires_grad and view.grad_fn is None and view.is_leaf and view._is_view()
-    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace" + NO_GRAD):
+    with pytest.raises(
+        RuntimeError, match="A view was created in no_grad mode and is being modified inplace" + NO_GRAD
+    ):
         view.mul_(2)
     child = view[0:1]
     assert child.requires_grad and child.grad_fn.name() == "SliceBackward0"
-    text = "Output 0 of Slice is a view of a view which was created in no_grad mode and is being modified inplace"
-    with pytest.raises(RuntimeError, match=text + NO_GRAD):
+    text = "Output 0 of Slice is a view of a view which was created in no_grad mode and is being modified"
+    with pytest.raises(RuntimeError, match=text + " inplace" + NO_GRAD):
         child.mul_(2)
     plain = torch.ones(4)
     with torch.no_grad():
@@ -342,20 +371,21 @@ def test_views_made_in_no_grad(torch):
 
 
 def test_change_of_a_no_grad_view_is_noticed_later(torch):
-    text = "A view was created in no_grad mode and its base or another view of its base has been modified inplace"
+    text = "A view was created in no_grad mode and its base or another view of its base has been "
+    text += "modified inplace"
     base = leaf(torch, 4) * 1
     with torch.no_grad():
         view = base[:2]
         view.mul_(2)
     assert base.tolist() == [2, 2, 1, 1]
     with pytest.raises(RuntimeError, match=text + NO_GRAD):
-        view.grad_fn
+        _ = view.grad_fn
     base = leaf(torch, 4) * 1
     with torch.no_grad():
         view = base[:2]
     base.mul_(2)
     with pytest.raises(RuntimeError, match=text):
-        view.grad_fn
+        _ = view.grad_fn
 
 
 def test_changes_in_no_grad_are_not_recorded(torch):

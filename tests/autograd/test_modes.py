@@ -1,4 +1,5 @@
 """no_grad, enable_grad, set_grad_enabled."""
+
 import threading
 
 import pytest
@@ -14,9 +15,8 @@ def test_context_managers(torch):
     with torch.set_grad_enabled(False):
         assert not torch.is_grad_enabled()
     assert torch.is_grad_enabled()
-    with pytest.raises(KeyError):
-        with torch.no_grad():
-            raise KeyError
+    with pytest.raises(KeyError), torch.no_grad():
+        raise KeyError
     assert torch.is_grad_enabled()
 
 
@@ -40,6 +40,7 @@ def test_decorators(torch):
     @torch.enable_grad()
     def on():
         return torch.is_grad_enabled()
+
     assert not off() and not bare()
     with torch.no_grad():
         assert on()
@@ -57,6 +58,7 @@ def test_generators(torch):
         except KeyError:
             assert not torch.is_grad_enabled()
             yield 2
+
     g = numbers()
     assert next(g) is False and torch.is_grad_enabled()
     assert g.send("x") == 1 and torch.is_grad_enabled()

@@ -1,9 +1,12 @@
 """Saved values that were changed before backward."""
+
 import pytest
 
 TEXT = "one of the variables needed for gradient computation has been modified by an inplace operation: "
-HINT = " Hint: enable anomaly detection to find the operation that failed to compute its gradient, with " \
-       "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+HINT = (
+    " Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
 
 
 def leaf(torch, *size, **kw):
@@ -20,7 +23,9 @@ def test_output(torch):
     y = leaf(torch, 3).exp()
     y.add_(1)
     assert error_of(y.sum().backward) == TEXT + (
-        "[torch.FloatTensor [3]], which is output 0 of Exp, is at version 1; expected version 0 instead." + HINT)
+        "[torch.FloatTensor [3]], which is output 0 of Exp, is at version 1; expected version 0 instead."
+        + HINT
+    )
 
 
 def test_input(torch):
@@ -28,7 +33,9 @@ def test_input(torch):
     z = y * y
     y.add_(1)
     assert error_of(z.sum().backward) == TEXT + (
-        "[torch.FloatTensor [3, 2]], which is output 0 of Add, is at version 1; expected version 0 instead." + HINT)
+        "[torch.FloatTensor [3, 2]], which is output 0 of Add, is at version 1; expected version 0 instead."
+        + HINT
+    )
 
 
 def test_leaf(torch):
@@ -37,7 +44,8 @@ def test_leaf(torch):
     with torch.no_grad():
         x.add_(1)
     assert error_of(z.sum().backward) == TEXT + (
-        "[torch.FloatTensor [3, 2]] is at version 1; expected version 0 instead." + HINT)
+        "[torch.FloatTensor [3, 2]] is at version 1; expected version 0 instead." + HINT
+    )
 
 
 def test_constant(torch):
@@ -51,7 +59,9 @@ def test_view(torch):
     y = leaf(torch, 3, 2) * 1
     z = y[0] * y[1]
     y.add_(1)
-    assert "[torch.FloatTensor [2]], which is output 0 of AsStrided, is at version 1" in error_of(z.sum().backward)
+    assert "[torch.FloatTensor [2]], which is output 0 of AsStrided, is at version 1" in error_of(
+        z.sum().backward
+    )
 
 
 def test_names_of_special_nodes(torch):
@@ -60,6 +70,7 @@ def test_names_of_special_nodes(torch):
         with torch.no_grad():
             y.add_(1)
         return error_of(z.sum().backward)
+
     y = torch.zeros(4)
     y.copy_(leaf(torch, 4))
     assert "output 0 of torch::autograd::CopyBackwards, is at version 2; expected version 1" in run(y)
@@ -69,8 +80,12 @@ def test_names_of_special_nodes(torch):
 
 
 def test_every_way_to_the_memory_counts(torch):
-    changes = [lambda t: t.add_(1), lambda t: t.view(3, 1)[1:].zero_(), lambda t: t.__setitem__(0, 5.0),
-               lambda t: t.detach().mul_(2)]
+    changes = [
+        lambda t: t.add_(1),
+        lambda t: t.view(3, 1)[1:].zero_(),
+        lambda t: t.__setitem__(0, 5.0),
+        lambda t: t.detach().mul_(2),
+    ]
     for change in changes:
         y = leaf(torch, 3).exp()
         change(y)
