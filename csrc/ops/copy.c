@@ -320,3 +320,8 @@ int mt_impl_promote_types(mt_dtype *out, mt_dtype type1, mt_dtype type2)
     *out = mt_dtype_promote(type1, type2);
     return 0;
 }
+
+int mt_impl_to_cpu(mt_tensor **out, mt_tensor *self, int memory_format)
+{
+    return mt_impl_to_dtype_layout(out, self, MT_DTYPE_NONE, -1, MT_CPU, NULL, false, false, memory_format);
+}
