@@ -42,7 +42,8 @@ static inline mt_dtype mt_compute_dtype(mt_dtype row)
     return row == MT_DTYPE_f16 || row == MT_DTYPE_bf16 ? MT_DTYPE_f32 : row;
 }
 
-/* Ops whose number or one-element operand enters half and bfloat16 arithmetic unrounded (add, sub, mul, div). */
+/* Ops whose second operand, when it is a number or one element, enters half and bfloat16 arithmetic unrounded (add, sub,
+   mul, div and its rounded forms). */
 bool mt_pointwise_keeps_number(const mt_op *op);
 
 /* Calls a loop on n elements in a row, in parallel when worth it. `pinned` are storages that must stay put meanwhile. */

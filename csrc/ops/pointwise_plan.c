@@ -168,12 +168,12 @@ static int check_condition(const mt_pointwise_plan *p, const mt_call *call)
                         t ? mt_dtype_table[t->dtype].legacy : "number");
 }
 
+/* The second operand as a single element. A single first operand is rounded like everything else. */
 static bool has_single(const mt_pointwise_plan *p)
 {
-    for (int i = 0; i < p->n_in; i++)
-        if (!p->in[i] || (p->in[i]->numel == 1 && p->in[i]->device.type == MT_DEVICE_CPU))
-            return true;
-    return false;
+    const mt_tensor *t = p->in[1];
+
+    return p->n_in == 2 && (!t || (t->numel == 1 && t->device.type == MT_DEVICE_CPU));
 }
 
 static int find_dtypes(mt_pointwise_plan *p, const mt_call *call)
@@ -217,13 +217,17 @@ static int find_dtypes(mt_pointwise_plan *p, const mt_call *call)
     return 0;
 }
 
-/* Ops of one operand write its dtype only, without a cast; predicates write bool only. */
-static int check_unary_output(const mt_pointwise_plan *p, const mt_call *call)
+/* where and ops of one operand write the result's dtype only, without a cast (pow has a number for the other one); predicates write bool
+   only. */
+static int check_output_dtype(const mt_pointwise_plan *p, const mt_call *call)
 {
     mt_promote promote = (mt_promote)call->op->pointwise->promote;
     const mt_tensor *out = call->out[0];
 
-    if (!out || p->n_in != 1 || out->dtype == (uint8_t)p->result)
+    if (out && promote == MT_PROMOTE_WHERE && out->dtype != (uint8_t)p->result)
+        return mt_error_set(MT_ERR_RUNTIME, "Expected out type to be %s but got %s", mt_dtype_table[p->result].legacy,
+                            mt_dtype_table[out->dtype].legacy);
+    if (!out || p->n_in != 1 || out->dtype == (uint8_t)p->result || strcmp(call->op->name, "pow") == 0)
         return 0;
     if (promote == MT_PROMOTE_BOOL && call->variant == MT_VARIANT_OUT && strcmp(call->op->name, "logical_not"))
         return mt_error_set(MT_ERR_RUNTIME, "%s does not support non-boolean outputs.", call->op->name);
@@ -241,7 +245,7 @@ int mt_pointwise_plan_make(mt_pointwise_plan *p, const mt_call *call)
 {
     if (gather_operands(p, call) < 0 || find_device(p) < 0 || find_shape(p) < 0 || find_dtypes(p, call) < 0)
         return -1;
-    return check_unary_output(p, call);
+    return check_output_dtype(p, call);
 }
 
 /* --- output --- */
@@ -323,7 +327,7 @@ void mt_pointwise_params(mt_loop_params *out, const mt_op *op, const mt_value *a
 
 bool mt_pointwise_keeps_number(const mt_op *op)
 {
-    static const char *const names[] = {"add", "sub", "rsub", "mul", "div"};
+    static const char *const names[] = {"add", "sub", "mul", "div", "floor_divide", "_div_floor", "_div_trunc"};
 
     for (size_t i = 0; i < MT_COUNTOF(names); i++)
         if (strcmp(op->name, names[i]) == 0)
