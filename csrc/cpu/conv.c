@@ -537,6 +537,8 @@ int mt_conv_to_map(const mt_conv_shape *s, const mt_volume *image, const mt_conv
     if (mt_conv_is_pointwise(s) && weight_is_dense(s, weight) &&
         multiply(s, image, s->image_channels, (matrix){weight->data, s->image_channels, 1}, map, s->map_channels, bias))
         return 0;
+    if (mt_conv_suits_columns(s, weight))
+        return mt_conv_columns_to_map(s, image, weight, map, bias);
     return convolve(&p, weight);
 }
 
@@ -549,5 +551,7 @@ int mt_conv_to_image(const mt_conv_shape *s, const mt_volume *map, const mt_conv
     if (mt_conv_is_pointwise(s) && weight_is_dense(s, weight) &&
         multiply(s, map, s->map_channels, (matrix){weight->data, 1, s->image_channels}, image, s->image_channels, bias))
         return 0;
+    if (mt_conv_suits_columns(s, weight))
+        return mt_conv_columns_to_image(s, map, weight, image, bias);
     return convolve(&p, weight);
 }

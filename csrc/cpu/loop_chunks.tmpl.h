@@ -24,8 +24,8 @@
 #endif
         RESULT r[MT_VEC_CHUNK];
         OUT rest[MT_VEC_CHUNK], *to = whole ? out + i : rest;
-#if IS_RARE_KIND
-        int rare = 0;
+#if HAS_RARE
+        unsigned rare = 0;
 #endif
 
         if (!whole) {
@@ -50,12 +50,14 @@
 #if N_IN > 3
         LOAD_CHUNK(x3, at3);
 #endif
-#if IS_RARE_KIND
+#if HAS_RARE
         for (int j = 0; j < MT_VEC_CHUNK; j++) {
-            rare |= CALL(IS_RARE, x0[j], x1[j], x2[j], x3[j]);
+            unsigned measure = CALL(RARITY, x0[j], x1[j], x2[j], x3[j]);
+
+            rare = MORE_RARE(rare, measure);
             r[j] = CALL(FAST, x0[j], x1[j], x2[j], x3[j]);
         }
-        for (int j = 0; rare && j < MT_VEC_CHUNK; j++)
+        for (int j = 0; rare > RARE_LIMIT && j < MT_VEC_CHUNK; j++)
             if (CALL(IS_RARE, x0[j], x1[j], x2[j], x3[j]))
                 r[j] = CALL(OP, x0[j], x1[j], x2[j], x3[j]);
 #else

@@ -2,7 +2,7 @@
 /* The pointwise skeleton: from the formula OP of the dtype in scope to one mt_loop_fn named <LOOP>_<XS>. The
    formula is instantiated once, in a kernel over contiguous operands; other strides reach the same kernel in
    blocks (loop_driver). Kernels come in three forms: a plain loop; blocks with a fast formula and a repair of rare arguments
-   (MT_RARE_<op>, math/elementary.h); chunks for float16. Macros: see the README of this folder. */
+   (MT_RARE_<op>, math/elementary.h); chunks for float16. Two more treat a number that is usually 1, and exponents. Macros: see the README of this folder. */
 #ifndef T
 #include "cpu/loops.h"
 #include "math/dtype/f32.h"
@@ -80,9 +80,28 @@
 #define CALL(fname, first, second, third, fourth) FN(fname)(ELEMENTS(first, second, third, fourth) NUMBERS)
 #define CALL_AT(fname, index) CALL(fname, GET0(a[index]), LOAD(b[index]), LOAD(c[index]), LOAD(d[index]))
 
-#define IS_RARE_KIND (IS_FLOAT && (MT_JOIN(MT_RARE_, OP) == 1 || (MT_JOIN(MT_RARE_, OP) == 2 && BITS == 32)))
+#if IS_COMPLEX
+#define NUMBER_IS_ONE(number) FN(is_one)(number)
+#define NUMBER_ONE {1, 0}
+#else
+#define NUMBER_IS_ONE(number) ((number) == 1)
+#define NUMBER_ONE 1
+#endif
+
+/* Rare arguments: MT_RARE_<op> of math/elementary.h. */
+#define RARE_KIND MT_JOIN(MT_RARE_, OP)
+#define HAS_RARE (IS_FLOAT && RARE_KIND > 0 && (RARE_KIND <= 2 || BITS == 32))
 #define FAST MT_JOIN(OP, _fast)
 #define IS_RARE MT_JOIN(OP, _is_rare)
+#if HAS_RARE && BITS == 32 && RARE_KIND % 2 == 0
+#define RARITY MT_JOIN(OP, _rarity)
+#define MORE_RARE(so_far, measure) ((measure) > (so_far) ? (measure) : (so_far))
+#define RARE_LIMIT MT_JOIN(MT_RARE_BEYOND_, OP)
+#else
+#define RARITY IS_RARE
+#define MORE_RARE(so_far, measure) ((so_far) | (measure))
+#define RARE_LIMIT 0
+#endif
 
 static void KERNEL_NAME(char *const *data, int64_t n, const void *params)
 {
@@ -114,25 +133,42 @@ static void KERNEL_NAME(char *const *data, int64_t n, const void *params)
     const T p3 = ((const T *)params)[3];
 #endif
 
-#if defined(LOAD_CHUNK) && MT_VEC_HAS_CHUNKS && N_IN > 0 && !(defined(IN0_BOOL) && IN0_BOOL)
+#if MT_JOIN(MT_POWER_, OP) && !IS_COMPLEX
+#include "cpu/loop_power.tmpl.h"
+#elif defined(LOAD_CHUNK) && MT_VEC_HAS_CHUNKS && N_IN > 0 && !(defined(IN0_BOOL) && IN0_BOOL)
 #include "cpu/loop_chunks.tmpl.h"
-#elif IS_RARE_KIND
+#elif HAS_RARE
     const bool in_place = data[0] == data[1] || (N_IN > 1 && data[0] == data[N_IN]);
 
-    for (int64_t i = 0; i < n; i += 256) {
-        int m = n - i < 256 ? (int)(n - i) : 256, rare = 0;
-        OUT block[256], *to = in_place ? block : out + i;
+    for (int64_t i = 0; i < n; i += 1024) {
+        int m = n - i < 1024 ? (int)(n - i) : 1024;
+        OUT block[1024], *to = in_place ? block : out + i;
+        unsigned rare = 0;
 
         MT_IVDEP
         for (int j = 0; j < m; j++) {
-            rare |= CALL_AT(IS_RARE, i + j);
+            unsigned measure = CALL_AT(RARITY, i + j);
+
+            rare = MORE_RARE(rare, measure);
             to[j] = PUT(CALL_AT(FAST, i + j));
         }
-        for (int j = 0; rare && j < m; j++)
+        for (int j = 0; rare > RARE_LIMIT && j < m; j++)
             if (CALL_AT(IS_RARE, i + j))
                 to[j] = PUT(CALL_AT(OP, i + j));
         if (in_place)
             memcpy(out + i, block, (size_t)m * sizeof *out);
+    }
+#elif MT_JOIN(MT_UNIT_, OP) && (IS_INT || IS_COMPLEX)
+    if (NUMBER_IS_ONE(p0)) {
+        const T p0 = NUMBER_ONE;
+
+        MT_IVDEP
+        for (int64_t i = 0; i < n; i++)
+            out[i] = PUT(CALL_AT(OP, i));
+    } else {
+        MT_IVDEP
+        for (int64_t i = 0; i < n; i++)
+            out[i] = PUT(CALL_AT(OP, i));
     }
 #else
     MT_IVDEP
@@ -185,6 +221,12 @@ static void LOOP_NAME(char *const *data, const int64_t *stride, int64_t n, const
 #undef NUMBERS
 #undef CALL
 #undef CALL_AT
-#undef IS_RARE_KIND
+#undef NUMBER_IS_ONE
+#undef NUMBER_ONE
+#undef RARE_KIND
+#undef HAS_RARE
 #undef FAST
 #undef IS_RARE
+#undef RARITY
+#undef MORE_RARE
+#undef RARE_LIMIT

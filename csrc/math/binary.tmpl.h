@@ -68,50 +68,50 @@ MT_HD T FN(mul)(T a, T b)
     return (T)((U)a * (U)b);
 }
 
-/* The divisor -1 would trap with the lowest dividend; its quotient is the wrapped negative. */
+/* The divisor -1 would trap with the lowest dividend; its quotient is the wrapped negative. Up to 32 bits the quotient of
+   doubles (16 bits: floats) truncates to the right integer, and loops vectorise. */
 MT_HD T FN(div_trunc)(T a, T b)
 {
-#if IS_SIGNED
-    if (b == -1)
-        return (T)(0u - (U)a);
+#if BITS == 64
+    return b == -1 ? (T)(0u - (U)a) : (b == 0 ? NUM(0) : a / b);
+#elif BITS == 32
+    return b == 0 ? NUM(0) : mt_f64_to_i32((double)a / (double)b);
+#else
+    return b == 0 ? NUM(0) : (T)mt_f32_to_i32((float)a / (float)b);
 #endif
-    return b == 0 ? NUM(0) : (T)(a / b);
 }
 
 MT_HD T FN(fmod)(T a, T b)
 {
-#if IS_SIGNED
-    if (b == -1)
-        return 0;
+#if BITS == 64
+    return b == -1 || b == 0 ? NUM(0) : a % b;
+#else
+    return b == 0 ? NUM(0) : (T)((U)a - (U)FN(div_trunc)(a, b) * (U)b);
 #endif
-    return b == 0 ? NUM(0) : (T)(a % b);
 }
 
 MT_HD T FN(div_floor)(T a, T b)
 {
+    T q = FN(div_trunc)(a, b);
+
 #if IS_SIGNED
-    if (b == -1)
-        return (T)(0u - (U)a);
-    if (b == 0)
-        return 0;
-    return (T)(a / b - ((a % b != 0) & ((a < 0) != (b < 0))));
+    bool inexact = (T)((U)q * (U)b) != a;
+
+    return (T)(q - (inexact & ((a ^ b) < 0) & (b != 0)));
 #else
-    return b == 0 ? NUM(0) : (T)(a / b);
+    return q;
 #endif
 }
 
 /* The result has the sign of the divisor. */
 MT_HD T FN(remainder)(T a, T b)
 {
-#if IS_SIGNED
-    T r;
+    T r = FN(fmod)(a, b);
 
-    if (b == -1 || b == 0)
-        return 0;
-    r = (T)(a % b);
-    return (T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+#if IS_SIGNED
+    return (T)((r != 0) & ((r ^ b) < 0) ? r + b : r);
 #else
-    return b == 0 ? NUM(0) : (T)(a % b);
+    return r;
 #endif
 }
 

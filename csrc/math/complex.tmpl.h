@@ -91,9 +91,16 @@ MT_HD T FN(square)(T a)
     return FN(mul)(a, a);
 }
 
+/* In double squares of floats neither overflow nor vanish. */
 MT_HD REAL FN(abs)(T a)
 {
-    return LIBM(hypot)(a.re, a.im);
+#if BITS == 32
+    float r = (float)sqrt((double)a.re * (double)a.re + (double)a.im * (double)a.im);
+
+    return (fabsf(a.re) == MT_INF) | (fabsf(a.im) == MT_INF) ? MT_INF : r;
+#else
+    return hypot(a.re, a.im);
+#endif
 }
 
 MT_HD REAL FN(angle)(T a)
@@ -103,7 +110,7 @@ MT_HD REAL FN(angle)(T a)
 
 MT_HD T FN(sgn)(T a)
 {
-    REAL r = LIBM(hypot)(a.re, a.im);
+    REAL r = FN(abs)(a);
 
     return r == 0 ? FN(make)(0, 0) : FN(make)(a.re / r, a.im / r);
 }

@@ -16,6 +16,18 @@
 #define MT_LN2_HIGH32 0x1.62e4p-1f /* 15 bits: products with exponents are exact */
 #define MT_LN2_LOW32 0x1.7f7d1cp-20f
 
+/* A measure of rarity that loops take the maximum of, and the greatest value that is not rare (bits of a float32). */
+#define MT_RARE_BEYOND_exp 0x42ae0000u /* 87 */
+#define MT_RARE_BEYOND_tanh 0x422c0000u /* 43 */
+#define MT_RARE_BEYOND_sigmoid 0x42ae0000u /* 87 */
+#define MT_RARE_BEYOND_sin 0x473b8000u /* 48000 */
+#define MT_RARE_BEYOND_cos 0x473b8000u /* 48000 */
+#define MT_RARE_BEYOND_tan 0x473b8000u /* 48000 */
+#define MT_RARE_BEYOND_log 0x7effffffu /* greatest finite number */
+#define MT_RARE_BEYOND_log2 0x7effffffu /* greatest finite number */
+#define MT_RARE_BEYOND_log10 0x7effffffu /* greatest finite number */
+#define MT_RARE_BEYOND_log1p 0x4b000000u /* 1 + x = 2^23 */
+
 /* x = n ln 2 + r with |r| <= ln 2 / 2 and r = high + low. */
 typedef struct mt_exp_parts32 {
     float shifted, high, low;
@@ -96,9 +108,14 @@ MT_HD float mt_exp_fast_f32(float x)
     return mt_scale_f32(1.0f + mt_exp_poly_f32(p), p.shifted);
 }
 
+MT_HD uint32_t mt_exp_rarity_f32(float x)
+{
+    return mt_bits_f32(x) & 0x7fffffffu;
+}
+
 MT_HD bool mt_exp_is_rare_f32(float x)
 {
-    return !(fabsf(x) <= 87.0f);
+    return mt_exp_rarity_f32(x) > MT_RARE_BEYOND_exp;
 }
 
 MT_HD float mt_exp_f32(float x)
@@ -234,9 +251,14 @@ MT_HD float mt_log10_join_f32(mt_log_parts32 p)
 }
 
 /* Zero, negative, subnormal, infinite, NaN. */
+MT_HD uint32_t mt_log_rarity_f32(float x)
+{
+    return mt_bits_f32(x) - 0x00800000u;
+}
+
 MT_HD bool mt_log_is_rare_f32(float x)
 {
-    return mt_bits_f32(x) - 0x00800000u >= 0x7f000000u;
+    return mt_log_rarity_f32(x) > MT_RARE_BEYOND_log;
 }
 
 /* Subnormal arguments are scaled; the exponent is put right here. */
@@ -267,9 +289,14 @@ MT_HD float mt_log_f32(float x)
     return mt_log_special_f32(x, mt_log_join_f32(mt_log_split_wide_f32(x)));
 }
 
+MT_HD uint32_t mt_log2_rarity_f32(float x)
+{
+    return mt_bits_f32(x) - 0x00800000u;
+}
+
 MT_HD bool mt_log2_is_rare_f32(float x)
 {
-    return mt_log_is_rare_f32(x);
+    return mt_log2_rarity_f32(x) > MT_RARE_BEYOND_log2;
 }
 
 MT_HD float mt_log2_fast_f32(float x)
@@ -282,9 +309,14 @@ MT_HD float mt_log2_f32(float x)
     return mt_log_special_f32(x, mt_log2_join_f32(mt_log_split_wide_f32(x)));
 }
 
+MT_HD uint32_t mt_log10_rarity_f32(float x)
+{
+    return mt_bits_f32(x) - 0x00800000u;
+}
+
 MT_HD bool mt_log10_is_rare_f32(float x)
 {
-    return mt_log_is_rare_f32(x);
+    return mt_log10_rarity_f32(x) > MT_RARE_BEYOND_log10;
 }
 
 MT_HD float mt_log10_fast_f32(float x)
@@ -312,14 +344,19 @@ MT_HD mt_log_parts32 mt_log1p_split_f32(float x)
     return p;
 }
 
+MT_HD uint32_t mt_log1p_rarity_f32(float x)
+{
+    return mt_bits_f32(1.0f + x) - 0x00800000u;
+}
+
 MT_HD bool mt_log1p_is_rare_f32(float x)
 {
-    return !(x > -1.0f && x < 0x1p24f) || x == 0.0f;
+    return mt_log1p_rarity_f32(x) > MT_RARE_BEYOND_log1p;
 }
 
 MT_HD float mt_log1p_fast_f32(float x)
 {
-    return mt_log_join_f32(mt_log1p_split_f32(x));
+    return copysignf(mt_log_join_f32(mt_log1p_split_f32(x)), x);
 }
 
 MT_HD float mt_log1p_f32(float x)
@@ -373,9 +410,14 @@ MT_HD float mt_tanh_fraction_f32(float a, float n)
 }
 
 /* Below 0.6 an odd polynomial, above 1 - 2 / (e^2x + 1). */
+MT_HD uint32_t mt_tanh_rarity_f32(float x)
+{
+    return mt_bits_f32(x) & 0x7fffffffu;
+}
+
 MT_HD bool mt_tanh_is_rare_f32(float x)
 {
-    return !(fabsf(x) <= 43.0f); /* e^2x fits */
+    return mt_tanh_rarity_f32(x) > MT_RARE_BEYOND_tanh;
 }
 
 MT_HD float mt_tanh_fast_f32(float x)
@@ -411,9 +453,14 @@ MT_HD float mt_sigmoid_parts_f32(float a, float one)
     return MT_FMA32(-q * q, lost, q);
 }
 
+MT_HD uint32_t mt_sigmoid_rarity_f32(float x)
+{
+    return mt_bits_f32(x) & 0x7fffffffu;
+}
+
 MT_HD bool mt_sigmoid_is_rare_f32(float x)
 {
-    return !(fabsf(x) <= 87.0f);
+    return mt_sigmoid_rarity_f32(x) > MT_RARE_BEYOND_sigmoid;
 }
 
 MT_HD float mt_sigmoid_fast_f32(float x)
@@ -480,19 +527,34 @@ typedef struct mt_trig_parts32 {
     uint32_t n;
 } mt_trig_parts32;
 
+MT_HD uint32_t mt_sin_rarity_f32(float x)
+{
+    return mt_bits_f32(x) & 0x7fffffffu;
+}
+
 MT_HD bool mt_sin_is_rare_f32(float x)
 {
-    return !(fabsf(x) <= 48000.0f);
+    return mt_sin_rarity_f32(x) > MT_RARE_BEYOND_sin;
+}
+
+MT_HD uint32_t mt_cos_rarity_f32(float x)
+{
+    return mt_bits_f32(x) & 0x7fffffffu;
 }
 
 MT_HD bool mt_cos_is_rare_f32(float x)
 {
-    return mt_sin_is_rare_f32(x);
+    return mt_cos_rarity_f32(x) > MT_RARE_BEYOND_cos;
+}
+
+MT_HD uint32_t mt_tan_rarity_f32(float x)
+{
+    return mt_bits_f32(x) & 0x7fffffffu;
 }
 
 MT_HD bool mt_tan_is_rare_f32(float x)
 {
-    return mt_sin_is_rare_f32(x);
+    return mt_tan_rarity_f32(x) > MT_RARE_BEYOND_tan;
 }
 
 MT_HD mt_trig_parts32 mt_trig_split_f32(float x)

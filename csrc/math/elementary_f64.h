@@ -295,12 +295,12 @@ MT_HD mt_log_parts64 mt_log1p_split_f64(double x)
 
 MT_HD bool mt_log1p_is_rare_f64(double x)
 {
-    return !(x > -1.0 && x < 0x1p53) || x == 0.0;
+    return !(x > -1.0 && x < 0x1p53);
 }
 
 MT_HD double mt_log1p_fast_f64(double x)
 {
-    return mt_log_join_f64(mt_log1p_split_f64(x));
+    return copysign(mt_log_join_f64(mt_log1p_split_f64(x)), x);
 }
 
 MT_HD double mt_log1p_f64(double x)

@@ -8,6 +8,12 @@
 #include "math/elementary_f32.h"
 #include "math/elementary_f64.h"
 
+/* Arguments that are rare, see elementary_f32.h. */
+#define MT_RARE_BEYOND_sinh 0x42b00000u /* 88 */
+#define MT_RARE_BEYOND_cosh 0x42b00000u /* 88 */
+#define MT_RARE_BEYOND_asinh 0x4b000000u /* 8.38861e+06 */
+#define MT_RARE_BEYOND_atanh 0x3f7fffffu /* 1 */
+
 /* --- fmod: the quotient is at most one too large, which shows in the sign of the remainder --- */
 
 /* Quotients beyond 2^24, infinities, NaN, zero divisors. */
@@ -187,14 +193,24 @@ MT_HD float mt_acos_f32(float x)
 
 /* --- hyperbolic functions of float32 --- */
 
+MT_HD uint32_t mt_sinh_rarity_f32(float x)
+{
+    return mt_bits_f32(x) & 0x7fffffffu;
+}
+
 MT_HD bool mt_sinh_is_rare_f32(float x)
 {
-    return !(fabsf(x) <= 88.0f);
+    return mt_sinh_rarity_f32(x) > MT_RARE_BEYOND_sinh;
+}
+
+MT_HD uint32_t mt_cosh_rarity_f32(float x)
+{
+    return mt_bits_f32(x) & 0x7fffffffu;
 }
 
 MT_HD bool mt_cosh_is_rare_f32(float x)
 {
-    return !(fabsf(x) <= 88.0f);
+    return mt_cosh_rarity_f32(x) > MT_RARE_BEYOND_cosh;
 }
 
 MT_HD float mt_sinh_fast_f32(float x)
@@ -221,9 +237,14 @@ MT_HD float mt_cosh_f32(float x)
     return mt_cosh_is_rare_f32(x) ? coshf(x) : mt_cosh_fast_f32(x);
 }
 
+MT_HD uint32_t mt_asinh_rarity_f32(float x)
+{
+    return mt_bits_f32(x) & 0x7fffffffu;
+}
+
 MT_HD bool mt_asinh_is_rare_f32(float x)
 {
-    return !(fabsf(x) <= 0x1p23f);
+    return mt_asinh_rarity_f32(x) > MT_RARE_BEYOND_asinh;
 }
 
 MT_HD float mt_asinh_fast_f32(float x)
@@ -255,9 +276,14 @@ MT_HD float mt_acosh_f32(float x)
     return mt_acosh_is_rare_f32(x) ? acoshf(x) : mt_acosh_fast_f32(x);
 }
 
+MT_HD uint32_t mt_atanh_rarity_f32(float x)
+{
+    return mt_bits_f32(x) & 0x7fffffffu;
+}
+
 MT_HD bool mt_atanh_is_rare_f32(float x)
 {
-    return !(fabsf(x) <= 0x1.fffffep-1f);
+    return mt_atanh_rarity_f32(x) > MT_RARE_BEYOND_atanh;
 }
 
 MT_HD float mt_atanh_fast_f32(float x)

@@ -518,16 +518,9 @@ MT_HD double FN(real_min_merge)(double a, double b)
     return (a != a) | (a < b) ? a : b;
 }
 
-/* |a|; for complex numbers the root of the sum of squares, in double so that it neither overflows nor vanishes. */
 MT_HD REAL FN(magnitude)(T a)
 {
-#if IS_COMPLEX && BITS == 32
-    return (REAL)sqrt((double)a.re * (double)a.re + (double)a.im * (double)a.im);
-#elif IS_COMPLEX
-    return hypot(a.re, a.im);
-#else
-    return LIBM(fabs)(a);
-#endif
+    return FN(abs)(a);
 }
 
 MT_HD REAL FN(norm_zero_map)(T a, const double *params)

@@ -22,6 +22,40 @@ MT_HD T FN(digamma)(T a)
     return (T)mt_d_digamma((double)a);
 }
 
+MT_HD bool FN(digamma_is_rare)(T a)
+{
+    return !(a > 0);
+}
+
+MT_HD T FN(digamma_fast)(T a)
+{
+    return (T)mt_d_digamma_positive((double)a);
+}
+
+#if BITS == 32
+
+MT_HD bool FN(lgamma_is_rare)(T a)
+{
+    return !((a > 1e-30f) & (a < 1e30f));
+}
+
+MT_HD T FN(lgamma_fast)(T a)
+{
+    return (T)mt_d_lgamma_near((double)a);
+}
+
+MT_HD bool FN(erfinv_is_rare)(T a)
+{
+    return !(fabsf(a) < 1.0f);
+}
+
+MT_HD T FN(erfinv_fast)(T a)
+{
+    return (float)((double)a * mt_d_erfinv_near((double)-mt_log_fast_f32((1.0f - a) * (1.0f + a))));
+}
+
+#endif
+
 MT_HD T FN(polygamma)(T a, T order)
 {
     return (T)mt_d_polygamma((double)order, (double)a);

@@ -307,10 +307,10 @@ static void ME(run_low)(const mt_gemm *g)
     }
 }
 
-/* Rows of A that are a multiple of 2 KiB apart fall into few sets of the first cache. */
+/* Rows of A that are a multiple of 4 KiB apart fall into one set of the first cache. */
 static bool ME(rows_collide)(const mt_gemm *g)
 {
-    return g->m > 4 && g->k >= 2 * LANES && g->a_row * (int64_t)sizeof(T) % 2048 == 0;
+    return g->m > 4 && g->k >= 2 * LANES && g->a_row * (int64_t)sizeof(T) % 4096 == 0;
 }
 
 static void ME(run_direct)(const mt_gemm *g)
