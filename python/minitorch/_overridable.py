@@ -102,7 +102,7 @@ def _cached(function):
 def _namespace(path):
     obj = torch
     for part in path.split(".") if path else ():
-        obj = getattr(obj, part)
+        obj = getattr(obj, part, None)
     return obj
 
 
@@ -130,22 +130,23 @@ def _public(name):
     return not name.startswith("_") and not name.endswith("_") and name[0].islower()
 
 
+def _members(namespace):
+    if namespace in (torch, torch.functional):
+        return getattr(namespace, "__all__", None) or sorted(vars(namespace))
+    return dir(namespace)
+
+
 @_cached
 def overridable_functions():
     """({namespace or property: functions}, {function: dotted name})"""
     ignored = ignored_functions()
     functions = {}
     names = {}
-    spaces = (
-        ("torch", torch, torch.__all__),
-        ("torch.functional", torch.functional, torch.functional.__all__),
-        ("torch.nn.functional", torch.nn.functional, dir(torch.nn.functional)),
-        ("torch.nn.init", torch.nn.init, dir(torch.nn.init)),
-        ("torch.Tensor", torch.Tensor, dir(torch.Tensor)),
-        ("torch.linalg", torch.linalg, dir(torch.linalg)),
-        ("torch.fft", torch.fft, dir(torch.fft)),
-        ("torch.special", torch.special, dir(torch.special)),
-    )
+    spaces = [("torch", torch, _members(torch))]
+    for name in ("functional", "nn.functional", "nn.init", "Tensor", "linalg", "fft", "special"):
+        space = _namespace(name)
+        if space is not None:
+            spaces.append(("torch." + name, space, _members(space)))
     for prefix, namespace, members in spaces:
         is_class = namespace is torch.Tensor
         for name in members:

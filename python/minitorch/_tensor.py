@@ -535,7 +535,7 @@ def _resized(name, tensor, sizes):
     if numel != tensor.numel():
         raise RuntimeError(
             "requested resize to %s (%d elements in total), but the given tensor has a size of %s (%d elements). "
-            "autograd's resize can only change the shape of a given tensor, while preserving the number of elements."
+            "autograd's resize can only change the shape of a given tensor, while preserving the number of elements. "
             % ("x".join(map(str, sizes)), numel, "x".join(map(str, tensor.shape)), tensor.numel())
         )
     return tensor.contiguous().view(*sizes)

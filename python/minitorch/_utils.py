@@ -225,7 +225,8 @@ def _deepcopy_tensor(tensor, memo):
     if not tensor.is_leaf:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage"
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+            "see https://github.com/pytorch/pytorch/pull/103001"
         )
     if id(tensor) in memo:
         return memo[id(tensor)]
@@ -233,16 +234,17 @@ def _deepcopy_tensor(tensor, memo):
     with torch.no_grad():
         if tensor.is_meta or (kind is not torch.Tensor and tensor.data_ptr() == 0):
             result = tensor.clone()
-            method = "clone()"
+            which, method, gives = "wrapper subclasses", "clone()", "cloning"
         else:
             storage = copy.deepcopy(tensor.untyped_storage(), memo)
             result = tensor.new_empty([])
-            method = "new_empty()"
+            which, method, gives = "non-wrapper subclasses", "new_empty()", "that function"
         if type(result) is not kind:
             raise RuntimeError(
-                "The default implementation of __deepcopy__() only works for subclass types that implement %s and for "
-                "which that function returns another instance of the same subclass. You should either properly "
-                "implement %s for your subclass or override __deepcopy__()." % (method, method)
+                "The default implementation of __deepcopy__() for %s only works for subclass types that implement "
+                "%s and for which %s returns another instance of the same subclass. You should either properly "
+                "implement %s for your subclass or override __deepcopy__() if it is intended behavior for %s to "
+                "return an instance of a different type." % (which, method, gives, method, method)
             )
         if method == "new_empty()":
             result.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())
