@@ -194,12 +194,16 @@ static int set_data(PyObject *self, PyObject *value, void *closure)
 
 static mt_hook **hook_list(mt_tensor *t, uint32_t *input)
 {
+    mt_node *n = NULL;
+
     *input = 0;
     if (!t->autograd)
         return NULL;
-    if (t->autograd->grad_fn) {
+    if (mt_autograd_grad_fn(&n, t) < 0)
+        mt_error_clear(); /* a view whose history is gone has no hooks to show */
+    if (n) {
         *input = t->autograd->output_nr;
-        return &t->autograd->grad_fn->hooks;
+        return &n->hooks;
     }
     return &t->autograd->hooks;
 }
@@ -222,8 +226,9 @@ static PyObject *get_hooks(mt_tensor *t, mt_hook_kind kind, const mt_hook_ops *o
     return Py_NewRef(h ? (PyObject *)h->ctx : Py_None);
 }
 
-static int set_hooks(mt_tensor *t, PyObject *value, mt_hook_kind kind, const mt_hook_ops *ops)
+static int set_hooks(PyObject *self, PyObject *value, mt_hook_kind kind, const mt_hook_ops *ops)
 {
+    mt_tensor *t = mt_py_impl(self);
     uint32_t input;
     mt_hook *old = find_dict_hook(t, kind, ops);
     int rc;
@@ -239,6 +244,7 @@ static int set_hooks(mt_tensor *t, PyObject *value, mt_hook_kind kind, const mt_
         return -1;
     }
     Py_INCREF(value);
+    mt_py_track(self);
     return 0;
 }
 
@@ -256,7 +262,7 @@ static int set_backward_hooks(PyObject *self, PyObject *value, void *closure)
         return override_set(self, "_backward_hooks", value);
     if (!value)
         return no_delete("_backward_hooks");
-    return set_hooks(mt_py_impl(self), value, MT_HOOK_TENSOR, &mt_py_tensor_dict_hook);
+    return set_hooks(self, value, MT_HOOK_TENSOR, &mt_py_tensor_dict_hook);
 }
 
 static PyObject *get_accumulate_hooks(PyObject *self, void *closure)
@@ -273,7 +279,7 @@ static int set_accumulate_hooks(PyObject *self, PyObject *value, void *closure)
         return override_set(self, "_post_accumulate_grad_hooks", value);
     if (!value)
         return no_delete("_post_accumulate_grad_hooks");
-    return set_hooks(mt_py_impl(self), value, MT_HOOK_POST_ACCUMULATE, &mt_py_accumulate_dict_hook);
+    return set_hooks(self, value, MT_HOOK_POST_ACCUMULATE, &mt_py_accumulate_dict_hook);
 }
 
 PyGetSetDef mt_py_autograd_getset[] = {

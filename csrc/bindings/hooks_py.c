@@ -2,6 +2,7 @@
 /* Hooks: C callbacks whose context is the ordered dictionary that Python code registers its callables in. The
    dictionary is copied before it is walked, so that hooks may remove themselves and others. */
 #include "bindings/autograd_internal.h"
+#include "core/shape.h"
 
 static void destroy_dict(void *ctx)
 {
@@ -15,6 +16,15 @@ static int replace(mt_tensor **slot, PyObject *result, const char *what)
     if (!mt_py_is_tensor(result)) {
         PyErr_Format(PyExc_TypeError, "%s expected to return a Tensor or None, but got '%s'", what,
                      Py_TYPE(result)->tp_name);
+        return -1;
+    }
+    if (old && !mt_shape_equal(old->ndim, old->size, mt_py_impl(result)->ndim, mt_py_impl(result)->size)) {
+        PyErr_Format(PyExc_RuntimeError, "%s has changed the size of value", what);
+        return -1;
+    }
+    if (old && old->dtype != mt_py_impl(result)->dtype) {
+        PyErr_Format(PyExc_RuntimeError, "%s has changed the type of value (was torch.%sTensor got torch.%sTensor)", what,
+                     mt_dtype_table[old->dtype].legacy, mt_dtype_table[mt_py_impl(result)->dtype].legacy);
         return -1;
     }
     *slot = mt_tensor_ref(mt_py_impl(result));
@@ -47,8 +57,6 @@ static int call_tensor_hook(PyObject *callable, mt_hook_frame *frame)
     PyObject *grad, *result;
     int rc = 0;
 
-    if (!*slot)
-        return 0;
     grad = wrap_borrowed(*slot);
     result = grad ? PyObject_CallOneArg(callable, grad) : NULL;
     Py_XDECREF(grad);

@@ -91,10 +91,10 @@ static int node_clear(PyObject *o)
     return 0;
 }
 
+/* Called by the deallocator of the classes made above, which gives back the reference to the class. */
 static void node_dealloc(PyObject *o)
 {
     node_object *self = (node_object *)o;
-    PyTypeObject *type = Py_TYPE(o);
 
     PyObject_GC_UnTrack(o);
     if (self->weaklist)
@@ -106,8 +106,7 @@ static void node_dealloc(PyObject *o)
         self->n->py = NULL;
         mt_node_clear(&self->n);
     }
-    type->tp_free(o);
-    Py_DECREF(type);
+    Py_TYPE(o)->tp_free(o);
 }
 
 /* --- attributes --- */

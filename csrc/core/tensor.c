@@ -286,7 +286,11 @@ int mt_tensor_new_alias(mt_tensor **out, mt_tensor *t, bool share)
 
 int mt_tensor_from_scalar(mt_tensor **out, mt_scalar s)
 {
-    if (mt_tensor_full_0d(out, s, mt_scalar_dtype(s), MT_CPU) < 0)
+    mt_dtype exact = s.category == MT_CAT_FLOAT     ? MT_DTYPE_f64
+                     : s.category == MT_CAT_COMPLEX ? MT_DTYPE_c128
+                                                    : mt_scalar_dtype(s);
+
+    if (mt_tensor_full_0d(out, s, exact, MT_CPU) < 0)
         return -1;
     (*out)->flags |= MT_FLAG_WRAPPED_NUMBER;
     return 0;

@@ -129,7 +129,8 @@ int mt_tensor_new_view_dtype(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int 
                              const int64_t *stride, int64_t offset);
 /* An alias that is no view: shares storage; with the version counter (detach) or without (.data). */
 int mt_tensor_new_alias(mt_tensor **out, mt_tensor *t, bool share_version);
-/* 0-d CPU tensor that holds a number, flagged as a wrapped number. dtype: mt_scalar_dtype(s). */
+/* 0-d CPU tensor that holds a number exactly (bool, int64, float64, complex128), flagged as a wrapped number: promotion counts
+   it as a number of its category, whatever its dtype. */
 int mt_tensor_from_scalar(mt_tensor **out, mt_scalar s);
 /* The same with a dtype of your choice and no flag. */
 int mt_tensor_full_0d(mt_tensor **out, mt_scalar s, mt_dtype dtype, mt_device device);
