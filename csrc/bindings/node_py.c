@@ -123,7 +123,7 @@ static PyObject *node_next_functions(PyObject *o, void *closure)
     PyObject *tuple = PyTuple_New(n->n_edges);
 
     (void)closure;
-    for (uint32_t i = 0; tuple && i < n->n_edges; i++) {
+    for (int i = 0; tuple && i < (int)n->n_edges; i++) {
         PyObject *pair = Py_BuildValue("(Nk)", mt_py_node_wrap(n->edge[i].node), (unsigned long)n->edge[i].input);
 
         if (!pair)
@@ -167,7 +167,7 @@ static PyObject *saved_value(mt_node *n, const char *name)
 {
     const mt_grad *grad = n->op ? n->op->grad : NULL;
 
-    for (uint32_t k = 0; grad && k < grad->n_saved; k++) {
+    for (int k = 0; grad && k < (int)grad->n_saved; k++) {
         const mt_saved_spec *spec = &grad->saved[k];
         mt_tensor *t = NULL;
 
