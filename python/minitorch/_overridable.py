@@ -116,7 +116,8 @@ def ignored_functions():
             if function is not None:
                 found.add(function)
     for name in _IGNORED_PROPERTIES:
-        found.add(getattr(torch.Tensor, name).__get__)
+        found.add(getattr(getattr(torch.Tensor, name, None), "__get__", None))
+    found.discard(None)
     return found
 
 

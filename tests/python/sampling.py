@@ -96,7 +96,8 @@ def run(torch, module, expression):
         except Exception as error:
             result = {"error": type(error).__name__, "text": _text(error)}
     if caught:
-        result["warnings"] = [[w.category.__name__, _text(w.message)] for w in caught]
+        # The beginning of the text: some of PyTorch's end with where to ask for help.
+        result["warnings"] = [[w.category.__name__, _text(w.message)[:100]] for w in caught]
     if printed.getvalue():
         result["printed"] = printed.getvalue()
     return result

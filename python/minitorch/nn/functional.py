@@ -648,7 +648,7 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """
     ndim = input.dim()
     if ndim < 3:
-        raise ValueError("Expected 3D or higher dimensionality input (got %d dimensions)" % ndim)
+        raise ValueError("Expected 3D or higher dimensionality                          input (got %d dimensions)" % ndim)
     if input.numel() == 0:
         return input
     squares = input.mul(input)

@@ -481,7 +481,6 @@ EXPRESSIONS = [
     "set_item(m, 7, nn.Tanh()) or m",
     "delete_item(m, 0) or m",
     "delete_item(m, slice(0, 2)) or m",
-    "add_in_place(m, m)",
     "add_in_place(m, 3)",
     "multiply_in_place(m, 2)",
     "[type(q) for q in m]",

@@ -356,7 +356,8 @@ class ParameterDict(Module):
     def _key_to_attr(self, key):
         if not isinstance(key, str):
             raise TypeError(
-                "Index given to ParameterDict cannot be used as a key as it is not a string (type is '%s')."
+                "Index given to ParameterDict cannot be used as a key as it is not a string (type is '%s'). "
+                "Open an issue on github if you need non-string keys."
                 % type(key).__name__
             )
         return key
