@@ -43,6 +43,11 @@ _CLASSES = {
         " ZeroPad3d"
     ),
     "sparse": "Embedding EmbeddingBag",
+    "rnn": "RNNBase RNN LSTM GRU RNNCellBase RNNCell LSTMCell GRUCell",
+    "transformer": (
+        "Transformer TransformerEncoder TransformerDecoder TransformerEncoderLayer TransformerDecoderLayer"
+    ),
+    "adaptive": "AdaptiveLogSoftmaxWithLoss",
     "flatten": "Flatten Unflatten",
     "fold": "Fold Unfold",
     "pixelshuffle": "PixelShuffle PixelUnshuffle",
@@ -57,9 +62,10 @@ _CLASSES = {
     ),
 }
 _FILE_OF = {name: file for file, names in _CLASSES.items() for name in names.split()}
-_SUBMODULES = ("functional", "init", "modules", "utils")
+_SUBMODULES = ("functional", "init", "modules", "parallel", "utils")
+_PARALLEL = ("DataParallel",)
 
-__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", *_FILE_OF]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", *_FILE_OF, *_PARALLEL]
 
 
 def __getattr__(name):
@@ -67,6 +73,8 @@ def __getattr__(name):
 
     if name in _FILE_OF:
         value = getattr(import_module("minitorch.nn.modules." + _FILE_OF[name]), name)
+    elif name in _PARALLEL:
+        value = getattr(import_module("minitorch.nn.parallel"), name)
     elif name in _SUBMODULES:
         value = import_module("minitorch.nn." + name)
     else:
@@ -76,7 +84,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_FILE_OF, *_SUBMODULES})
+    return sorted({*globals(), *_FILE_OF, *_PARALLEL, *_SUBMODULES})
 
 
 def factory_kwargs(kwargs):

@@ -270,12 +270,12 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)
-    noise = -torch.empty_like(logits, memory_format=torch.legacy_contiguous_format).exponential_().log()
+    noise = -torch.empty_like(logits, memory_format=torch.contiguous_format).exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]
-    zeros = torch.zeros_like(logits, memory_format=torch.legacy_contiguous_format)
+    zeros = torch.zeros_like(logits, memory_format=torch.contiguous_format)
     return zeros.scatter_(dim, index, 1.0) - soft.detach() + soft
 
 
