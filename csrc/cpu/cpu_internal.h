@@ -12,6 +12,8 @@ void mt_cpu_move(char *dst, int64_t dst_stride, const char *src, int64_t src_str
 
 /* dst[r][c] = src[c][r]: rows of dst are dst_stride apart and dense, likewise src. At most MT_TRANSPOSE_BAND rows. */
 #define MT_TRANSPOSE_BAND 64
+void mt_cpu_transpose_small(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows,
+                            int64_t cols, int itemsize); /* without a buffer: for data in the first-level cache */
 void mt_cpu_transpose(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows, int64_t cols,
                       int itemsize);
 

@@ -18,9 +18,9 @@
 #define COLUMNS (4096 / (int)sizeof(LANE_TYPE) > 1024 ? 1024 : 4096 / (int)sizeof(LANE_TYPE))
 #define IS_RISKY (MT_JOIN(MT_REDUCE_RISKY_, FOLD_OP) && BITS == 32)
 
-/* bool elements are made 0 or 1 on the way; half formats are converted before, so that all that follows is the code of
-   float and exists once. */
-#if IS_HALF
+/* bool elements are made 0 or 1 and bfloat16 is shifted on the way; float16 is converted before, so that all that follows is
+   the code of float and exists once. */
+#ifdef LOAD_CHUNK
 #define ELEMENT T
 #define VALUE(element) (element)
 #else
@@ -54,9 +54,7 @@ MT_ONE_COPY static WIDE_TYPE SYMBOL(_lanes)(const ELEMENT *x, int n, const doubl
         for (int j = 0; j < LANES; j++)
             acc[j] = JOIN(acc[j], j < n - i ? MAP(VALUE(rest[j]), params) : START());
     }
-    for (int half = LANES / 2; half > 0; half /= 2)
-        for (int j = 0; j < half; j++)
-            acc[j] = JOIN(acc[j], acc[j + half]);
+    REDUCE_LANES(acc, LANES, JOIN);
 #if IS_RISKY
     if (!(acc[0] < 1e37f) || acc[0] < 1e-25f) { /* squares beyond float, NaN, or all zero */
         double sum = 0.0;
@@ -71,7 +69,7 @@ MT_ONE_COPY static WIDE_TYPE SYMBOL(_lanes)(const ELEMENT *x, int n, const doubl
 
 static inline WIDE_TYPE SYMBOL(_block)(const X *in, int n, const double *params)
 {
-#if IS_HALF
+#ifdef LOAD_CHUNK
     MT_ALIGNED(64) T x[REDUCE_BLOCK];
 
     x[0] = 0;
@@ -117,10 +115,11 @@ MT_ONE_COPY static void SYMBOL(_rows_into)(LANE_TYPE *acc, const char *in, int64
 
         MT_IVDEP
         for (int j = 0; j < width; j++) {
-            LANE_TYPE low = JOIN(MAP(VALUE(a[j]), params), MAP(VALUE(b[j]), params));
-            LANE_TYPE high = JOIN(MAP(VALUE(c[j]), params), MAP(VALUE(d[j]), params));
+            LANE_TYPE sum = JOIN(acc[j], MAP(VALUE(a[j]), params));
 
-            acc[j] = JOIN(acc[j], JOIN(low, high));
+            sum = JOIN(sum, MAP(VALUE(b[j]), params));
+            sum = JOIN(sum, MAP(VALUE(c[j]), params));
+            acc[j] = JOIN(sum, MAP(VALUE(d[j]), params));
         }
     }
     for (; r < rows; r++) {
@@ -132,7 +131,7 @@ MT_ONE_COPY static void SYMBOL(_rows_into)(LANE_TYPE *acc, const char *in, int64
     }
 }
 
-/* The same, joined into the states. Rows are elements of T for half formats. */
+/* The same, joined into the states. Rows are elements of T for float16. */
 MT_ONE_COPY static void SYMBOL(_rows_merge)(WIDE_TYPE *s, const char *in, int64_t in_stride, int rows, int width,
                                             const double *params)
 {
@@ -164,7 +163,11 @@ MT_ONE_COPY static void SYMBOL(_rows_merge)(WIDE_TYPE *s, const char *in, int64_
 static void SYMBOL(_columns)(WIDE_TYPE *state, const char *in, int64_t n_out, int64_t n_in, int64_t in_stride,
                              const double *params)
 {
-    const int64_t chunk = IS_HALF ? 128 : COLUMNS;
+#ifdef LOAD_CHUNK
+    const int64_t chunk = 128;
+#else
+    const int64_t chunk = COLUMNS;
+#endif
 
     for (int64_t c = 0; c < n_out; c += chunk) {
         int width = n_out - c < chunk ? (int)(n_out - c) : (int)chunk;
@@ -173,7 +176,7 @@ static void SYMBOL(_columns)(WIDE_TYPE *state, const char *in, int64_t n_out, in
             int rows = n_in - r < REDUCE_ROWS ? (int)(n_in - r) : REDUCE_ROWS;
             const char *block = in + r * in_stride + c * (int64_t)sizeof(X);
 
-#if IS_HALF
+#ifdef LOAD_CHUNK
             MT_ALIGNED(64) T x[REDUCE_ROWS][128];
 
             for (int k = 0; k < rows; k++)
@@ -183,6 +186,21 @@ static void SYMBOL(_columns)(WIDE_TYPE *state, const char *in, int64_t n_out, in
             SYMBOL(_rows_merge)(state + c, block, in_stride, rows, width, params);
 #endif
         }
+    }
+}
+
+/* Short rows: 64 at a time become columns. */
+MT_UNUSED MT_ONE_COPY static void SYMBOL(_short_rows)(WIDE_TYPE *s, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in,
+                                                      const double *params)
+{
+    MT_ALIGNED(64) X tile[REDUCE_SHORT_ROW(sizeof(X)) * 64];
+
+    for (int64_t k = 0; k < n_out; k += 64) {
+        int64_t width = n_out - k < 64 ? n_out - k : 64;
+
+        mt_cpu_transpose_small((char *)tile, 64 * (int64_t)sizeof(X), in + k * out_stride, out_stride, n_in, width,
+                               sizeof(X));
+        SYMBOL(_columns)(s + k, (const char *)tile, width, n_in, 64 * (int64_t)sizeof(X), params);
     }
 }
 
@@ -196,6 +214,10 @@ MT_UNUSED static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, 
     (void)first;
     if (n_out > 1 && out_stride == (int64_t)sizeof(X) && (!is_dense || n_in == 1)) {
         SYMBOL(_columns)(s, in, n_out, n_in, in_stride, params);
+        return;
+    }
+    if (is_dense && n_in <= REDUCE_SHORT_ROW(sizeof(X)) && n_out >= 8) {
+        SYMBOL(_short_rows)(s, in, n_out, out_stride, n_in, params);
         return;
     }
     for (int64_t k = 0; k < n_out; k++) {

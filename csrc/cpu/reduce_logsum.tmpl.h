@@ -52,9 +52,7 @@ MT_ONE_COPY static void SYMBOL(_block)(STATE *s, const T *x, int n)
     memcpy(rest, x + i, (size_t)(n - i) * sizeof *x);
     for (int j = 0; j < LOGSUM_LANES; j++)
         acc[j] = FN(greatest_join)(acc[j], rest[j]);
-    for (int half = LOGSUM_LANES / 2; half > 0; half /= 2)
-        for (int j = 0; j < half; j++)
-            acc[j] = FN(greatest_join)(acc[j], acc[j + half]);
+    REDUCE_LANES(acc, LOGSUM_LANES, FN(greatest_join));
     if (!SYMBOL(_raise)(s, acc[0]))
         return;
     top = s->top;
@@ -62,12 +60,10 @@ MT_ONE_COPY static void SYMBOL(_block)(STATE *s, const T *x, int n)
         acc[j] = 0;
     for (i = 0; i + LOGSUM_LANES <= n; i += LOGSUM_LANES)
         for (int j = 0; j < LOGSUM_LANES; j++)
-            acc[j] += FN(exp)(x[i + j] - top);
+            acc[j] += FN(exp_down)(x[i + j] - top);
     for (int j = 0; j < LOGSUM_LANES; j++)
-        acc[j] += FN(exp)(rest[j] - top); /* the padding adds 0 */
-    for (int half = LOGSUM_LANES / 2; half > 0; half /= 2)
-        for (int j = 0; j < half; j++)
-            acc[j] += acc[j + half];
+        acc[j] += FN(exp_down)(rest[j] - top); /* the padding adds 0 */
+    REDUCE_LANES(acc, LOGSUM_LANES, REDUCE_PLUS);
     s->sum += (double)acc[0];
 }
 
@@ -89,7 +85,7 @@ MT_ONE_COPY static void SYMBOL(_sum_of_rows)(T *sum, const T *top, const T *x, i
     for (int k = 0; k < rows; k++) {
         MT_IVDEP
         for (int j = 0; j < width; j++)
-            sum[j] += FN(exp)(x[k * pitch + j] - top[j]);
+            sum[j] += FN(exp_down)(x[k * pitch + j] - top[j]);
     }
 }
 
@@ -136,6 +132,20 @@ static void SYMBOL(_read)(T *x, const char *row, int64_t stride, int n)
 #endif
 }
 
+/* Short rows: 64 at a time become columns. */
+MT_UNUSED MT_ONE_COPY static void SYMBOL(_short_rows)(STATE *s, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in)
+{
+    MT_ALIGNED(64) X tile[REDUCE_SHORT_ROW(sizeof(X)) * 64];
+
+    for (int64_t k = 0; k < n_out; k += 64) {
+        int64_t width = n_out - k < 64 ? n_out - k : 64;
+
+        mt_cpu_transpose_small((char *)tile, 64 * (int64_t)sizeof(X), in + k * out_stride, out_stride, n_in, width,
+                               sizeof(X));
+        SYMBOL(_columns)(s + k, (const char *)tile, width, n_in, 64 * (int64_t)sizeof(X));
+    }
+}
+
 static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in,
                           int64_t in_stride, int64_t first, const void *params)
 {
@@ -145,6 +155,10 @@ static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t ou
     (void)first, (void)params;
     if (n_out > 1 && out_stride == (int64_t)sizeof(X) && (in_stride != (int64_t)sizeof(X) || n_in == 1)) {
         SYMBOL(_columns)(s, in, n_out, n_in, in_stride);
+        return;
+    }
+    if (in_stride == (int64_t)sizeof(X) && n_in > 0 && n_in <= REDUCE_SHORT_ROW(sizeof(X)) && n_out >= 8) {
+        SYMBOL(_short_rows)(s, in, n_out, out_stride, n_in);
         return;
     }
     for (int64_t k = 0; k < n_out; k++)

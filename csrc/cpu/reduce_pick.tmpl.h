@@ -89,9 +89,7 @@ MT_ONE_COPY static T SYMBOL(_extreme)(const T *x, int n)
         for (int j = 0; j < PICK_LANES; j++)
             acc[j] = EXTREME(_join)(acc[j], rest[j]);
     }
-    for (int half = PICK_LANES / 2; half > 0; half /= 2)
-        for (int j = 0; j < half; j++)
-            acc[j] = EXTREME(_join)(acc[j], acc[j + half]);
+    REDUCE_LANES(acc, PICK_LANES, EXTREME(_join));
     return acc[0];
 }
 
@@ -171,6 +169,20 @@ static void SYMBOL(_columns)(STATE *state, const char *in, int64_t n_out, int64_
     }
 }
 
+/* Short rows: 64 at a time become columns. */
+MT_UNUSED MT_ONE_COPY static void SYMBOL(_short_rows)(STATE *s, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in, int64_t first)
+{
+    MT_ALIGNED(64) X tile[REDUCE_SHORT_ROW(sizeof(X)) * 64];
+
+    for (int64_t k = 0; k < n_out; k += 64) {
+        int64_t width = n_out - k < 64 ? n_out - k : 64;
+
+        mt_cpu_transpose_small((char *)tile, 64 * (int64_t)sizeof(X), in + k * out_stride, out_stride, n_in, width,
+                               sizeof(X));
+        SYMBOL(_columns)(s + k, (const char *)tile, width, n_in, 64 * (int64_t)sizeof(X), first);
+    }
+}
+
 static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in,
                           int64_t in_stride, int64_t first, const void *params)
 {
@@ -181,6 +193,10 @@ static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t ou
     (void)params;
     if (n_out > 1 && n_in > 0 && out_stride == (int64_t)sizeof(X) && (!is_dense || n_in == 1)) {
         SYMBOL(_columns)(s, in, n_out, n_in, in_stride, first);
+        return;
+    }
+    if (is_dense && n_in > 0 && n_in <= REDUCE_SHORT_ROW(sizeof(X)) && n_out >= 8) {
+        SYMBOL(_short_rows)(s, in, n_out, out_stride, n_in, first);
         return;
     }
     for (int64_t k = 0; k < n_out; k++)

@@ -6,9 +6,7 @@
 
 static inline LANE_TYPE NAME(_join_lanes)(LANE_TYPE *acc)
 {
-    for (int half = SPREAD_LANES / 2; half > 0; half /= 2)
-        for (int j = 0; j < half; j++)
-            acc[j] += acc[j + half];
+    REDUCE_LANES(acc, SPREAD_LANES, REDUCE_PLUS);
     return acc[0];
 }
 

@@ -64,11 +64,30 @@ DEFINE_TILE(16, 1, 0)
 #undef DEFINE_TILE
 
 typedef void tile_fn(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows, int64_t cols);
+static tile_fn *const tiles[17] = {[1] = tile_1, [2] = tile_2, [4] = tile_4, [8] = tile_8, [16] = tile_16};
+
+/* What is left beside whole squares: columns from `w` on of `height` rows, then the rows from `height` on. */
+static void ragged_edges(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows, int64_t cols,
+                         int64_t height, int64_t w, int itemsize)
+{
+    for (int64_t k = w; k < cols; k++)
+        mt_cpu_spread(dst + k * itemsize, dst_stride, src + k * src_stride, height, itemsize);
+    for (int64_t r = height; r < rows; r++)
+        mt_cpu_collect(dst + r * dst_stride, src + r * itemsize, src_stride, cols, itemsize);
+}
+
+void mt_cpu_transpose_small(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows,
+                            int64_t cols, int itemsize)
+{
+    const int64_t side = 16 / itemsize, height = rows / side * side, w = cols / side * side;
+
+    tiles[itemsize](dst, dst_stride, src, src_stride, height, w);
+    ragged_edges(dst, dst_stride, src, src_stride, rows, cols, height, w, itemsize);
+}
 
 void mt_cpu_transpose(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows, int64_t cols,
                       int itemsize)
 {
-    static tile_fn *const tiles[17] = {[1] = tile_1, [2] = tile_2, [4] = tile_4, [8] = tile_8, [16] = tile_16};
     MT_ALIGNED(64) char buffer[BUFFER_BYTES];
     const int64_t side = 16 / itemsize, height = rows / side * side;
     /* bytes of a run in the destination; one more line keeps the rows of the buffer in different sets */
@@ -82,10 +101,6 @@ void mt_cpu_transpose(char *dst, int64_t dst_stride, const char *src, int64_t sr
         tiles[itemsize](buffer, pitch, s, src_stride, height, w);
         for (int64_t r = 0; r < height; r++)
             memcpy(d + r * dst_stride, buffer + r * pitch, (size_t)(w * itemsize));
-        /* the ragged edges */
-        for (int64_t k = w; k < w_all; k++)
-            mt_cpu_spread(d + k * itemsize, dst_stride, s + k * src_stride, height, itemsize);
-        for (int64_t r = height; r < rows; r++)
-            mt_cpu_collect(d + r * dst_stride, s + r * itemsize, src_stride, w_all, itemsize);
+        ragged_edges(d, dst_stride, s, src_stride, rows, w_all, height, w, itemsize);
     }
 }

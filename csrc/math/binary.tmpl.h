@@ -12,22 +12,30 @@
 
 MT_HD T FN(maximum)(T a, T b)
 {
-    return ISNAN(a) | (a > b) ? a : b;
+    T r = a > b ? a : b;
+
+    return ISNAN(a) ? a : r;
 }
 
 MT_HD T FN(minimum)(T a, T b)
 {
-    return ISNAN(a) | (a < b) ? a : b;
+    T r = a < b ? a : b;
+
+    return ISNAN(a) ? a : r;
 }
 
 MT_HD T FN(fmax)(T a, T b)
 {
-    return ISNAN(b) | (a > b) ? a : b;
+    T r = a > b ? a : b;
+
+    return ISNAN(b) ? a : r;
 }
 
 MT_HD T FN(fmin)(T a, T b)
 {
-    return ISNAN(b) | (a < b) ? a : b;
+    T r = a < b ? a : b;
+
+    return ISNAN(b) ? a : r;
 }
 
 /* --- arithmetic --- */
@@ -109,7 +117,9 @@ MT_HD T FN(remainder)(T a, T b)
     T r = FN(fmod)(a, b);
 
 #if IS_SIGNED
-    return (T)((r != 0) & ((r ^ b) < 0) ? r + b : r);
+    U adjust = (U)((r != 0) & ((r ^ b) < 0)); /* a mask and no branch: signs are hard to predict */
+
+    return (T)((U)r + ((U)b & (0u - adjust)));
 #else
     return r;
 #endif
@@ -263,9 +273,16 @@ MT_HD T FN(pow_number)(T a, T b)
     return FN(pow)(a, b);
 }
 
+/* In double squares of floats neither overflow nor vanish. */
 MT_HD T FN(hypot)(T a, T b)
 {
-    return LIBM(hypot)(a, b);
+#if BITS == 32
+    float r = (float)sqrt((double)a * (double)a + (double)b * (double)b);
+
+    return (fabsf(a) == MT_INF) | (fabsf(b) == MT_INF) ? MT_INF : r;
+#else
+    return hypot(a, b);
+#endif
 }
 
 MT_HD T FN(copysign)(T a, T b)

@@ -154,12 +154,16 @@ MT_HD T FN(least_start)(void)
 
 MT_HD T FN(greatest_join)(T a, T b)
 {
-    return ISNAN(a) | (a > b) ? a : b;
+    T r = a > b ? a : b;
+
+    return ISNAN(a) ? a : r;
 }
 
 MT_HD T FN(least_join)(T a, T b)
 {
-    return ISNAN(a) | (a < b) ? a : b;
+    T r = a < b ? a : b;
+
+    return ISNAN(a) ? a : r;
 }
 
 MT_HD T FN(greatest_widen)(T a)
@@ -490,12 +494,16 @@ MT_HD REAL FN(real_min_start)(void)
 
 MT_HD REAL FN(real_max_join)(REAL a, REAL b)
 {
-    return (a != a) | (a > b) ? a : b;
+    REAL r = a > b ? a : b;
+
+    return a != a ? a : r;
 }
 
 MT_HD REAL FN(real_min_join)(REAL a, REAL b)
 {
-    return (a != a) | (a < b) ? a : b;
+    REAL r = a < b ? a : b;
+
+    return a != a ? a : r;
 }
 
 MT_HD double FN(real_max_widen)(REAL a)
@@ -510,12 +518,16 @@ MT_HD double FN(real_min_widen)(REAL a)
 
 MT_HD double FN(real_max_merge)(double a, double b)
 {
-    return (a != a) | (a > b) ? a : b;
+    double r = a > b ? a : b;
+
+    return a != a ? a : r;
 }
 
 MT_HD double FN(real_min_merge)(double a, double b)
 {
-    return (a != a) | (a < b) ? a : b;
+    double r = a < b ? a : b;
+
+    return a != a ? a : r;
 }
 
 MT_HD REAL FN(magnitude)(T a)

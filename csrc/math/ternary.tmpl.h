@@ -16,23 +16,23 @@ MT_HD T FN(where)(bool cond, T a, T b)
 }
 
 /* NaN in any operand propagates; where low exceeds high the result is high. */
-MT_HD T FN(clamp)(T a, T low, T high)
-{
-    T r = ISNAN(a) | (a > low) ? a : low;
-
-    r = ISNAN(low) ? low : r;
-    r = ISNAN(r) | (r < high) ? r : high;
-    return r;
-}
-
 MT_HD T FN(clamp_min)(T a, T low)
 {
-    return ISNAN(a) | (a > low) ? a : low;
+    T r = a > low ? a : low;
+
+    return ISNAN(a) ? a : r;
 }
 
 MT_HD T FN(clamp_max)(T a, T high)
 {
-    return ISNAN(a) | (a < high) ? a : high;
+    T r = a < high ? a : high;
+
+    return ISNAN(a) ? a : r;
+}
+
+MT_HD T FN(clamp)(T a, T low, T high)
+{
+    return FN(clamp_max)(FN(clamp_min)(a, low), high);
 }
 
 #if IS_FLOAT
