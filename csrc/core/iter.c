@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The iterator. Building it drops dims of size 1, sorts the rest so that the memory of the outputs is walked in
-   order, and merges neighbours; running it calls the one-dimensional loop on rows. Two special shapes of run: tall
-   ones (a tiny innermost dim next to a long one) go along the long dim in blocks, and operands whose dtype is not the
-   loop's go through buffers on the stack. Parallel pieces are ranges of the flat index, so what a loop computes for an
-   element does not depend on the number of threads. */
-#include "core/iter.h"
+   order, and merges neighbours; running it calls the one-dimensional loop on rows, along the long dim in blocks when the
+   innermost one is tiny. Loops that want contiguous operands of their own dtypes are run by iter_blocks.c. Parallel
+   pieces are ranges of the flat index, so what a loop computes for an element does not depend on the number of threads. */
+#include "core/iter_internal.h"
 
 #include <string.h>
 
@@ -12,10 +11,10 @@
 #include "core/shape.h"
 
 enum {
-    BUFFER_BYTES = 8192,
     TALL_INNER = 16,    /* an innermost dim shorter than this ... */
     TALL_RATIO = 4,     /* ... beside one this many times as long */
     TALL_BLOCK = 512,
+    LONG_ROW = 256,     /* rows worth a loop call of their own */
     CUT_ALIGN = 64,     /* elements; output lines are not shared between threads */
 };
 
@@ -176,116 +175,30 @@ int mt_iter_build(mt_iter *it, mt_tensor *const *operand, int n_operands, int n_
     return 0;
 }
 
-/* --- running rows --- */
-
-typedef struct run {
-    const mt_iter *it;
-    mt_loop_fn *loop;
-    const void *params;
-    const uint8_t *loop_dtype; /* NULL when no operand needs a cast */
-    int64_t block;             /* elements per buffered block */
-} run;
-
-/* One row through buffers. A broadcast input is cast once per block. */
-static void row_with_casts(const run *r, char *const *data, const int64_t *stride, int64_t n)
-{
-    MT_ALIGNED(64) char buffer[MT_ITER_MAX_OPERANDS][BUFFER_BYTES];
-    const mt_iter *it = r->it;
-    char *at[MT_ITER_MAX_OPERANDS];
-    int64_t step[MT_ITER_MAX_OPERANDS];
-
-    for (int64_t i = 0; i < n; i += r->block) {
-        int64_t m = n - i < r->block ? n - i : r->block;
-
-        for (int k = 0; k < it->n_operands; k++) {
-            uint8_t from = it->dtype[k], to = r->loop_dtype[k];
-            int64_t size = (int64_t)mt_dtype_size((mt_dtype)to);
-
-            at[k] = data[k] + i * stride[k];
-            step[k] = stride[k];
-            if (from == to)
-                continue;
-            if (k >= it->n_outputs)
-                mt_cast_table[from][to](buffer[k], size, at[k], stride[k], stride[k] ? m : 1);
-            at[k] = buffer[k];
-            step[k] = stride[k] || k < it->n_outputs ? size : 0;
-        }
-        r->loop(at, step, m, r->params);
-        for (int k = 0; k < it->n_outputs; k++) {
-            uint8_t from = r->loop_dtype[k], to = it->dtype[k];
-
-            if (from != to)
-                mt_cast_table[from][to](data[k] + i * stride[k], stride[k], buffer[k],
-                                        (int64_t)mt_dtype_size((mt_dtype)from), m);
-        }
-    }
-}
-
-static inline void row(const run *r, char *const *data, const int64_t *stride, int64_t n)
-{
-    if (r->loop_dtype)
-        row_with_casts(r, data, stride, n);
-    else
-        r->loop(data, stride, n, r->params);
-}
-
-/* Position in the outer dims, from `first` on. */
-typedef struct cursor {
-    char *data[MT_ITER_MAX_OPERANDS];
-    int64_t index[MT_MAX_DIM];
-} cursor;
-
-static void cursor_set(cursor *c, const mt_iter *it, int first, int64_t flat)
-{
-    for (int k = 0; k < it->n_operands; k++)
-        c->data[k] = it->data[k];
-    for (int d = first; d < it->ndim; d++) {
-        c->index[d] = flat % it->size[d];
-        flat /= it->size[d];
-        for (int k = 0; k < it->n_operands; k++)
-            c->data[k] += c->index[d] * it->stride[k][d];
-    }
-}
-
-static void cursor_next(cursor *c, const mt_iter *it, int first)
-{
-    for (int d = first; d < it->ndim; d++) {
-        bool wraps = ++c->index[d] == it->size[d];
-
-        for (int k = 0; k < it->n_operands; k++)
-            c->data[k] += wraps ? -(it->size[d] - 1) * it->stride[k][d] : it->stride[k][d];
-        if (!wraps)
-            return;
-        c->index[d] = 0;
-    }
-}
+/* --- running rows: the loop gets the strides as they are --- */
 
 /* Elements begin .. end of the flat index, innermost dim fastest. */
-static void run_rows(const run *r, int64_t begin, int64_t end)
+static void rows_body(void *ctx, int64_t begin, int64_t end)
 {
+    const mt_iter_job *r = ctx;
     const mt_iter *it = r->it;
     int64_t stride[MT_ITER_MAX_OPERANDS], column = begin % it->size[0];
     char *data[MT_ITER_MAX_OPERANDS];
-    cursor c;
+    mt_iter_cursor c;
 
     for (int k = 0; k < it->n_operands; k++)
         stride[k] = it->stride[k][0];
-    cursor_set(&c, it, 1, begin / it->size[0]);
+    mt_iter_cursor_set(&c, it, 1, begin / it->size[0]);
     while (begin < end) {
         int64_t n = it->size[0] - column < end - begin ? it->size[0] - column : end - begin;
 
         for (int k = 0; k < it->n_operands; k++)
             data[k] = c.data[k] + column * stride[k];
-        row(r, data, stride, n);
+        r->loop(data, stride, n, r->params);
         begin += n;
         column = 0;
-        cursor_next(&c, it, 1);
+        mt_iter_cursor_next(&c, it, 1);
     }
-}
-
-static void rows_body(void *ctx, int64_t begin, int64_t end)
-{
-    run_rows(ctx, begin, end);
 }
 
 /* --- tall runs: the unit is a block of dim 1 with all of dim 0 --- */
@@ -302,15 +215,15 @@ static int64_t tall_blocks(const mt_iter *it)
 
 static void tall_body(void *ctx, int64_t begin, int64_t end)
 {
-    const run *r = ctx;
+    const mt_iter_job *r = ctx;
     const mt_iter *it = r->it;
     int64_t blocks = tall_blocks(it), stride[MT_ITER_MAX_OPERANDS];
     char *data[MT_ITER_MAX_OPERANDS];
-    cursor c;
+    mt_iter_cursor c;
 
     for (int k = 0; k < it->n_operands; k++)
         stride[k] = it->stride[k][1];
-    cursor_set(&c, it, 2, begin / blocks);
+    mt_iter_cursor_set(&c, it, 2, begin / blocks);
     for (int64_t unit = begin; unit < end; unit++) {
         int64_t start = unit % blocks * TALL_BLOCK;
         int64_t n = it->size[1] - start < TALL_BLOCK ? it->size[1] - start : TALL_BLOCK;
@@ -318,57 +231,50 @@ static void tall_body(void *ctx, int64_t begin, int64_t end)
         for (int64_t j = 0; j < it->size[0]; j++) {
             for (int k = 0; k < it->n_operands; k++)
                 data[k] = c.data[k] + start * stride[k] + j * it->stride[k][0];
-            row(r, data, stride, n);
+            r->loop(data, stride, n, r->params);
         }
         if (unit % blocks == blocks - 1)
-            cursor_next(&c, it, 2);
+            mt_iter_cursor_next(&c, it, 2);
     }
 }
 
 /* --- running --- */
 
-/* Which operands need a cast, and how many elements a buffer holds. */
-static int plan_casts(run *r, const uint8_t *loop_dtype)
+/* One row, or rows one after the other, of operands that the loop takes as they are? */
+static bool is_plain(const mt_iter *it, const uint8_t *loop_dtype)
 {
-    const mt_iter *it = r->it;
-    int n_casts = 0;
-
-    r->loop_dtype = NULL;
-    r->block = BUFFER_BYTES / 8;
-    for (int k = 0; loop_dtype && k < it->n_operands; k++) {
-        if (loop_dtype[k] == it->dtype[k])
-            continue;
-        n_casts++;
-        r->loop_dtype = loop_dtype;
-        if (mt_dtype_size((mt_dtype)loop_dtype[k]) > 8)
-            r->block = BUFFER_BYTES / 16;
-    }
-    return n_casts;
+    if (it->ndim > 1 && it->size[0] < LONG_ROW)
+        return false;
+    for (int k = 0; k < it->n_operands; k++)
+        if (it->dtype[k] != loop_dtype[k] || it->stride[k][0] != (int64_t)mt_dtype_size((mt_dtype)it->dtype[k]))
+            return false;
+    return true;
 }
 
 void mt_iter_run(const mt_iter *it, mt_loop_fn *loop, const void *params, const uint8_t *loop_dtype,
                  double ns_per_element)
 {
-    run r = {it, loop, params, NULL, 0};
+    mt_iter_job job = {it, loop, params, loop_dtype};
     int64_t plane;
 
     if (it->numel == 0)
         return;
-    ns_per_element += plan_casts(&r, loop_dtype);
-    if (is_tall(it)) {
+    if (loop_dtype && !is_plain(it, loop_dtype)) {
+        mt_iter_run_blocks(&job, ns_per_element);
+    } else if (is_tall(it)) {
         plane = it->size[0] * it->size[1];
         mt_parallel_for(it->numel / plane * tall_blocks(it),
-                        ns_per_element * (double)plane / (double)tall_blocks(it), 1, tall_body, &r);
+                        ns_per_element * (double)plane / (double)tall_blocks(it), 1, tall_body, &job);
     } else {
         mt_parallel_for(it->numel, ns_per_element, it->ndim > 1 && it->size[0] <= 1024 ? it->size[0] : CUT_ALIGN,
-                        rows_body, &r);
+                        rows_body, &job);
     }
 }
 
 void mt_iter_run_serial(const mt_iter *it, mt_loop_fn *loop, const void *params)
 {
-    run r = {it, loop, params, NULL, 0};
+    mt_iter_job job = {it, loop, params, NULL};
 
     if (it->numel > 0)
-        run_rows(&r, 0, it->numel);
+        rows_body(&job, 0, it->numel);
 }

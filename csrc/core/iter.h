@@ -29,9 +29,9 @@ void mt_iter_init(mt_iter *it, int n_operands, int n_outputs, int ndim, const in
 void mt_iter_set_operand(mt_iter *it, int k, void *data, mt_dtype dtype, const int64_t *stride_bytes);
 void mt_iter_finish(mt_iter *it); /* order and merge; call once after setting all operands */
 
-/* Runs the loop over everything, in parallel when worth it. An operand k with loop_dtype[k] different from
-   its dtype goes through a buffer of that dtype, block by block (inputs cast on load, outputs on store);
-   loop_dtype NULL: no casts. */
+/* Runs the loop over everything, in parallel when worth it. With loop_dtype the loop gets every operand contiguous and in
+   that dtype, block by block: what is not so goes through buffers (inputs cast on load, outputs on store). With NULL it
+   gets the dtypes and strides as they are, 0 for a broadcast operand. */
 void mt_iter_run(const mt_iter *it, mt_loop_fn *loop, const void *params, const uint8_t *loop_dtype,
                  double ns_per_element);
 /* The same on another device, installed by its backend and called with the lock held. `host` has a bit for each operand
