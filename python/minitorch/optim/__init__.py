@@ -17,8 +17,10 @@ _FILE_OF = {
     "RMSprop": "rmsprop",
     "NAdam": "nadam",
     "LBFGS": "lbfgs",
+    "Adafactor": "_adafactor",
+    "Muon": "_muon",
 }
-_SUBMODULES = ("lr_scheduler", "optimizer", *_FILE_OF.values())
+_SUBMODULES = ("lr_scheduler", "optimizer", "swa_utils", *_FILE_OF.values())
 
 __all__ = ["Optimizer", "lr_scheduler", *_FILE_OF]
 

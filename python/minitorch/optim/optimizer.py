@@ -391,14 +391,14 @@ class GroupOptimizer(Optimizer):
     def step(self, closure=None):
         loss = None
         before = torch.is_grad_enabled()
-        _C._set_grad_enabled(bool(self.defaults["differentiable"]))
+        _C._set_grad_enabled(bool(self.defaults.get("differentiable")))
         try:
             if closure is not None:
                 with torch.enable_grad():
                     loss = closure()
             for group in self.param_groups:
                 params, grads, states = [], [], []
-                has_state = self._has_state(group)
+                has_state, maximize = self._has_state(group), group.get("maximize")
                 for param in group["params"]:
                     grad = param.grad
                     if grad is None:
@@ -409,7 +409,7 @@ class GroupOptimizer(Optimizer):
                     if has_state and not state:
                         state.update(self._new_state(group, param))
                     params.append(param)
-                    grads.append(-grad if group["maximize"] else grad)
+                    grads.append(-grad if maximize else grad)
                     states.append(state)
                 if params:
                     self._update(group, params, grads, states)
