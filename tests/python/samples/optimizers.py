@@ -26,7 +26,7 @@ def hooks_of(torch):
 
 
 def run(torch, name, dtype, options, resume=False):
-    """Losses of 12 steps with two groups, one parameter without gradient once; then values, state and text."""
+    """Losses of 12 steps with two groups, once without one gradient; then values, state and text."""
     torch.manual_seed(0)
     kind = getattr(torch.optim, name)
     ps = parameters(torch, dtype)
