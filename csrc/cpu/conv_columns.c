@@ -27,10 +27,23 @@ bool mt_conv_suits_columns(const mt_conv_shape *s, const mt_conv_weight *w)
     return w->dim[2] == 1 && w->dim[1] == s->kernel[2] && w->dim[0] == s->kernel[1] * s->kernel[2] && w->in == taps;
 }
 
-/* Calls `move` for every run of map pixels along the last dim that tap r sees inside the image. */
-typedef void move_fn(const job *j, char *column, char *image, int64_t step, int64_t n);
+/* n elements between a column and a line of the image, `step` apart there. */
+#define MOVE(name, T)                                                                                          \
+    static inline void name(T *column, T *image, int64_t step, int64_t n, bool add)                            \
+    {                                                                                                          \
+        if (add)                                                                                               \
+            for (int64_t i = 0; i < n; i++)                                                                    \
+                image[i * step] += column[i];                                                                  \
+        else                                                                                                   \
+            for (int64_t i = 0; i < n; i++)                                                                    \
+                column[i] = image[i * step];                                                                   \
+    }
+MOVE(move_f32, float)
+MOVE(move_f64, double)
+#undef MOVE
 
-static void each_run(const job *j, int64_t image, int64_t channel, int64_t tap, char *column, move_fn *move)
+/* Every run of map pixels along the last dim that a tap sees inside the image. */
+static void each_run(const job *j, int64_t image, int64_t channel, int64_t tap, char *column, bool add)
 {
     const mt_conv_shape *s = j->s;
     int64_t r[3] = {tap / (s->kernel[1] * s->kernel[2]), tap / s->kernel[2] % s->kernel[1], tap % s->kernel[2]};
@@ -44,37 +57,20 @@ static void each_run(const job *j, int64_t image, int64_t channel, int64_t tap, 
         for (int64_t b = 0; b < s->map[1]; b++) {
             int64_t z = a * s->stride[0] - s->pad[0] + r[0] * s->dilation[0];
             int64_t y = b * s->stride[1] - s->pad[1] + r[1] * s->dilation[1];
-            int64_t at = (a * s->map[1] + b) * s->map[2] + first;
+            char *to = column + ((a * s->map[1] + b) * s->map[2] + first) * j->size;
+            char *from = plane + (z * j->image->dim[0] + y * j->image->dim[1] +
+                                  (first * stride + shift) * j->image->dim[2]) * j->size;
 
             if (first > last || z < 0 || z >= s->image[0] || y < 0 || y >= s->image[1])
                 continue;
-            move(j, column + at * j->size,
-                 plane + (z * j->image->dim[0] + y * j->image->dim[1] + (first * stride + shift) * j->image->dim[2]) * j->size,
-                 stride * j->image->dim[2], last - first + 1);
+            if (j->size == 4)
+                move_f32((float *)to, (float *)from, stride * j->image->dim[2], last - first + 1, add);
+            else
+                move_f64((double *)to, (double *)from, stride * j->image->dim[2], last - first + 1, add);
         }
 }
 
-static void take(const job *j, char *column, char *image, int64_t step, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (j->size == 4)
-            ((float *)column)[i] = ((const float *)image)[i * step];
-        else
-            ((double *)column)[i] = ((const double *)image)[i * step];
-    }
-}
-
-static void add(const job *j, char *column, char *image, int64_t step, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (j->size == 4)
-            ((float *)image)[i * step] += ((const float *)column)[i];
-        else
-            ((double *)image)[i * step] += ((const double *)column)[i];
-    }
-}
-
-static void each_column(const job *j, move_fn *move)
+static void each_column(const job *j, bool add)
 {
     const mt_conv_shape *s = j->s;
 
@@ -82,7 +78,18 @@ static void each_column(const job *j, move_fn *move)
         for (int64_t tap = 0; tap < j->taps; tap++)
             for (int64_t n = 0; n < s->n; n++)
                 each_run(j, n, j->group * s->image_channels + c, tap,
-                         j->columns + ((c * j->taps + tap) * j->all_pixels + n * j->pixels) * j->size, move);
+                         j->columns + ((c * j->taps + tap) * j->all_pixels + n * j->pixels) * j->size, add);
+}
+
+/* One image whose planes are contiguous is its own flat form. */
+static bool map_is_flat(const job *j)
+{
+    return j->s->n == 1 && mt_conv_flat_stride(j->map, j->s->map) == 1;
+}
+
+static char *map_group(const job *j)
+{
+    return j->map->data + j->group * j->s->map_channels * j->map->channel * j->size;
 }
 
 /* Between the map and its flat form. */
@@ -90,6 +97,8 @@ static void move_map(const job *j, bool to_flat)
 {
     const mt_conv_shape *s = j->s;
 
+    if (map_is_flat(j))
+        return;
     for (int64_t n = 0; n < s->n; n++)
         for (int64_t o = 0; o < s->map_channels; o++)
             for (int64_t p = 0; p < j->pixels; p++) {
@@ -141,7 +150,11 @@ int mt_conv_columns_to_map(const mt_conv_shape *s, const mt_volume *image, const
                      bias ? (const char *)bias + first * j.size : NULL, j.flat, w->out, 1, j.all_pixels, 1, j.all_pixels, 1,
                      1, 0, 1.0, bias ? 1.0 : 0.0};
 
-        each_column(&j, take);
+        if (map_is_flat(&j)) {
+            g.c = map_group(&j);
+            g.c_row = map->channel;
+        }
+        each_column(&j, false);
         multiply(&g, j.size);
         move_map(&j, false);
     }
@@ -180,9 +193,13 @@ int mt_conv_columns_to_image(const mt_conv_shape *s, const mt_volume *map, const
         mt_gemm g = {j.depth, j.all_pixels, s->map_channels, w->data + j.group * s->map_channels * w->out * j.size, j.flat,
                      NULL, j.columns, 1, w->out, j.all_pixels, 1, j.all_pixels, 1, 0, 0, 1.0, 0.0};
 
+        if (map_is_flat(&j)) {
+            g.b = map_group(&j);
+            g.b_row = map->channel;
+        }
         move_map(&j, true);
         multiply(&g, j.size);
-        each_column(&j, add);
+        each_column(&j, true);
     }
     mt_conv_arena_clear(&arena);
     return 0;

@@ -53,9 +53,13 @@ void MT_ISA_NAME(ME(mt_conv_pack))(T *dst, int64_t pitch, const T *src, int64_t 
     if (rows < pitch)
         memset(dst, 0, (size_t)(pitch * cols) * sizeof(T));
     for (; col == 1 && c + LANES <= cols; c += LANES)
-        for (int64_t r = 0; r < rows; r += LANES)
-            ME(turn_square)(dst + c * pitch + r, pitch, src + r * row + c, row, rows - r < LANES ? rows - r : LANES, LANES,
-                            false);
+        for (int64_t r = 0; r < rows; r += LANES) {
+            int64_t n = rows - r < LANES ? rows - r : LANES;
+
+            for (int64_t i = r; i < r + n && c + 4 * LANES < cols; i++) /* far rows: no stream that hardware follows */
+                __builtin_prefetch(src + i * row + c + 3 * LANES);
+            ME(turn_square)(dst + c * pitch + r, pitch, src + r * row + c, row, n, LANES, false);
+        }
     for (; c < cols; c++)
         for (int64_t r = 0; r < rows; r++)
             dst[c * pitch + r] = src[r * row + c * col];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rules of convolution: arguments are checked before any arithmetic, in PyTorch's words; the result is channels-last when
    an operand is. The gradients of convolution are allocated here too, those that the mask asks for. */
+#include <stdio.h>
+
 #include "base/checked.h"
 #include "base/strbuf.h"
 #include "core/frame.h"

@@ -369,6 +369,16 @@ static int sum_alone(mt_tensor **inout, const int64_t *dims, int n)
     return 0;
 }
 
+/* Does the first kept dim that only one side has belong to b? Then b goes to the left, so that the result needs no
+   reordering. */
+static bool should_swap(const mt_tensor *a, const mt_tensor *b, const bool *contract)
+{
+    for (int d = 0; d < a->ndim; d++)
+        if (!contract[d] && (a->size[d] == 1) != (b->size[d] == 1))
+            return a->size[d] == 1;
+    return false;
+}
+
 /* operand[0] and operand[1] (owned) become *out; `rest` are the operands that remain. */
 static int contract_pair(mt_tensor **out, mt_tensor **pair, mt_tensor *const *rest, int n_rest, int n_out)
 {
@@ -392,6 +402,8 @@ static int contract_pair(mt_tensor **out, mt_tensor **pair, mt_tensor *const *re
     }
     if (sum_alone(&pair[0], only_a, n_a) < 0 || sum_alone(&pair[1], only_b, n_b) < 0)
         return -1;
+    if (any && should_swap(pair[0], pair[1], contract))
+        return multiply_and_sum(out, pair[1], pair[0], contract);
     if (any)
         return multiply_and_sum(out, pair[0], pair[1], contract);
     return mt_mul(out, pair[0], pair[1]);
