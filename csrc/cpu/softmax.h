@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows of softmax and log_softmax and their gradients, contiguous, float and double. out may be an input. */
+#ifndef MT_CPU_SOFTMAX_H
+#define MT_CPU_SOFTMAX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cpu/isa_pick.h"
+
+MT_ISA_DECLARE(void, mt_softmax_row_f32, (float *out, const float *x, int64_t n, bool is_log));
+MT_ISA_DECLARE(void, mt_softmax_row_f64, (double *out, const double *x, int64_t n, bool is_log));
+/* y: the result of the forward row; g: the gradient of it. */
+MT_ISA_DECLARE(void, mt_softmax_back_row_f32, (float *out, const float *g, const float *y, int64_t n, bool is_log));
+MT_ISA_DECLARE(void, mt_softmax_back_row_f64, (double *out, const double *g, const double *y, int64_t n, bool is_log));
+
+#endif
