@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The zip container of torch.save: stored records under one folder, each starting at a multiple of 64 bytes."""
+"""The zip container of torch.save: stored records under one folder, each starting at a multiple of 64
+bytes."""
 
 import os
 import struct
@@ -17,9 +18,9 @@ _MAX32 = 0xFFFFFFFF
 _OLDEST, _NEWEST = 1, 10
 
 _CORRUPT = (
-    "PytorchStreamReader failed %s. This is an internal miniz error. If you are seeing this error, there is a high "
-    "likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not saved properly, was "
-    "transferred incorrectly, or the file was modified after saving."
+    "PytorchStreamReader failed %s. This is an internal miniz error. If you are seeing this error, there "
+    "is a high likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was "
+    "not saved properly, was transferred incorrectly, or the file was modified after saving."
 )
 
 
@@ -56,7 +57,9 @@ class ArchiveWriter:
         filler = -lead % self.alignment
         extra += struct.pack("<2sH", b"FB", filler) + b"Z" * filler
         flags = _UTF8 | (_SIZES_FOLLOW if size else 0)
-        self._write(_LOCAL.pack(_LOCAL_MARK, 0, flags, 0, 0, 0, 0, 0, 0, len(full), len(extra)) + full + extra)
+        self._write(
+            _LOCAL.pack(_LOCAL_MARK, 0, flags, 0, 0, 0, 0, 0, 0, len(full), len(extra)) + full + extra
+        )
         crc = 0
         if data is None:
             self._write_hole(size)
@@ -99,10 +102,16 @@ class ArchiveWriter:
         if extra:
             extra = struct.pack("<HH", 1, len(extra)) + extra
         short = min(size, _MAX32)
+        flags = _UTF8 | (_SIZES_FOLLOW if size else 0)
+        lengths = (len(full), len(extra), 0)
         head = _CENTRAL.pack(
-            _CENTRAL_MARK, 0, 45 if extra else 0, _UTF8 | (_SIZES_FOLLOW if size else 0), 0, 0, 0, crc, short, short, len(full), len(extra),
-            0, 0, 0, 0, min(start, _MAX32),
-        )  # fmt: skip
+            _CENTRAL_MARK,
+            *(0, 45 if extra else 0, flags, 0, 0, 0),
+            *(crc, short, short),
+            *lengths,
+            *(0, 0, 0),
+            min(start, _MAX32),
+        )
         return head + full + extra
 
 
@@ -216,7 +225,8 @@ class ArchiveReader:
         name = ".data/version" if self.has_record(".data/version") else "version"
         if not self.has_record(name):
             raise RuntimeError(
-                'Expected hasRecord("version") to be true, but got false.  (Could this error message be improved?  '
+                'Expected hasRecord("version") to be true, but got false.  (Could this error message be '
+                "improved?  "
                 "If so, please report an enhancement request to PyTorch.)"
             )
         text = self.read_record(name)
@@ -228,15 +238,15 @@ class ArchiveReader:
             ) from None
         if version < _OLDEST:
             raise RuntimeError(
-                "Attempted to read a PyTorch file with version %d, but the minimum supported version for reading is "
-                "%d. Your PyTorch script module file is too old. Please regenerate it with latest version of PyTorch "
-                "to mitigate this issue." % (version, _OLDEST)
+                "Attempted to read a PyTorch file with version %d, but the minimum supported version for "
+                "reading is %d. Your PyTorch script module file is too old. Please regenerate it with "
+                "latest version of PyTorch to mitigate this issue." % (version, _OLDEST)
             )
         if version > _NEWEST:
             raise RuntimeError(
-                "Attempted to read a PyTorch file with version %d, but the maximum supported version for reading is "
-                "%d. The version of your PyTorch installation may be too old, please upgrade PyTorch to latest "
-                "version to mitigate this issue." % (version, _NEWEST)
+                "Attempted to read a PyTorch file with version %d, but the maximum supported version for "
+                "reading is %d. The version of your PyTorch installation may be too old, please upgrade "
+                "PyTorch to latest version to mitigate this issue." % (version, _NEWEST)
             )
 
     # --- records ---
@@ -256,7 +266,8 @@ class ArchiveReader:
         return self._entry(name).size
 
     def record_offset(self, name):
-        """record_offset(name) -> int: where the bytes of a stored record begin, from the start of the file."""
+        """record_offset(name) -> int: where the bytes of a stored record begin, from the start of the
+        file."""
         entry = self._entry(name)
         fields = _LOCAL.unpack(self._read_at(entry.header, _LOCAL.size))
         if fields[0] != _LOCAL_MARK:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The file format before PyTorch 1.6, still used for pickled storages: pickles one after the other, then raw data."""
+"""The file format before PyTorch 1.6, still used for pickled storages: pickles one after the other, then raw
+data."""
 
 import io
 import os
@@ -77,8 +78,8 @@ def _source_of(cls):
         return inspect.getsourcefile(cls), inspect.getsource(cls)
     except Exception:
         warnings.warn(
-            "Couldn't retrieve source code for container of type %s. It won't be checked for correctness upon "
-            "loading." % cls.__name__,
+            "Couldn't retrieve source code for container of type %s. It won't be checked for correctness "
+            "upon loading." % cls.__name__,
             stacklevel=2,
         )
         return None, None
@@ -139,7 +140,9 @@ def _refuse_archives(f, unpickling):
         raise RuntimeError(
             "Cannot use ``weights_only=True`` with files saved in the legacy .tar format. " + _UNSAFE
         )
-    raise RuntimeError("files saved in the legacy .tar format cannot be read; save them again with a newer PyTorch")
+    raise RuntimeError(
+        "files saved in the legacy .tar format cannot be read; save them again with a newer PyTorch"
+    )
 
 
 def _remaining(f):

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can be overridden by `__torch_function__`: the sets and signatures behind `overrides`, computed on first use.
+"""What can be overridden by `__torch_function__`: the sets and signatures behind `overrides`, computed on
+first use.
 
-Overridable is everything public in the namespaces below that is not in the table of ignored names.  The stand-ins for
-tests take their signatures from the schemas of the compiled op table, or from the Python function.
+Overridable is everything public in the namespaces below that is not in the table of ignored names.  The
+stand-ins for tests take their signatures from the schemas of the compiled op table, or from the Python
+function.
 """
 
 import inspect
@@ -12,59 +14,62 @@ import warnings
 import minitorch as torch
 from minitorch import _C
 
-# Public names that cannot be overridden: no tensor argument decides about them, or they make tensors from nothing.
+# Public names that cannot be overridden: no tensor argument decides about them, or they make tensors from
+# nothing.
 _IGNORED = {
     "": """
-        typename is_tensor is_storage _functional_sym_constrain_range _make_dep_token set_default_tensor_type set_default_device get_default_device set_rng_state
-        get_rng_state manual_seed initial_seed seed save load set_printoptions fork get_default_dtype
-        get_num_interop_threads get_num_threads init_num_threads import_ir_module import_ir_module_from_buffer
-        is_anomaly_enabled is_anomaly_check_nan_enabled is_grad_enabled is_inference_mode_enabled
-        merge_type_from_type_comment parse_ir parse_schema parse_type_comment set_anomaly_enabled set_flush_denormal
-        set_num_interop_threads set_num_threads set_warn_always is_warn_always_enabled wait as_tensor from_numpy
-        tensor default_generator device dtype finfo iinfo memory_format layout qscheme set_grad_enabled no_grad
-        enable_grad inference_mode is_vulkan_available autocast_increment_nesting autocast_decrement_nesting
-        clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_autocast_ipu_dtype
+        typename is_tensor is_storage _functional_sym_constrain_range _make_dep_token set_default_tensor_type
+        set_default_device get_default_device set_rng_state get_rng_state manual_seed initial_seed seed save
+        load set_printoptions fork get_default_dtype get_num_interop_threads get_num_threads init_num_threads
+        import_ir_module import_ir_module_from_buffer is_anomaly_enabled is_anomaly_check_nan_enabled
+        is_grad_enabled is_inference_mode_enabled merge_type_from_type_comment parse_ir parse_schema
+        parse_type_comment set_anomaly_enabled set_flush_denormal set_num_interop_threads set_num_threads
+        set_warn_always is_warn_always_enabled wait as_tensor from_numpy tensor default_generator device dtype
+        finfo iinfo memory_format layout qscheme set_grad_enabled no_grad enable_grad inference_mode
+        is_vulkan_available autocast_increment_nesting autocast_decrement_nesting clear_autocast_cache
+        get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_autocast_ipu_dtype
         get_autocast_xla_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
         is_autocast_ipu_enabled is_autocast_xla_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
         set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype
         set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled
         set_float32_matmul_precision get_float32_matmul_precision use_deterministic_algorithms
         are_deterministic_algorithms_enabled is_deterministic_algorithms_warn_only_enabled
-        set_deterministic_debug_mode get_deterministic_debug_mode get_device_module
-        arange asarray bartlett_window blackman_window broadcast_shapes can_cast compile cond
-        cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution cudnn_convolution_transpose
-        cudnn_convolution_relu cudnn_convolution_add_relu cudnn_grid_sampler cudnn_is_acceptable empty empty_permuted
-        empty_strided empty_quantized eye fill from_file full frombuffer hamming_window hann_window
-        kaiser_window linspace logspace mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_max_pool2d
-        mkldnn_max_pool3d mkldnn_linear_backward_weights mkldnn_rnn_layer miopen_ctc_loss normal ones promote_types
-        rand rand_like randn randn_like randint randint_like randperm range result_type scalar_tensor
+        set_deterministic_debug_mode get_deterministic_debug_mode get_device_module arange asarray
+        bartlett_window blackman_window broadcast_shapes can_cast compile cond cudnn_affine_grid_generator
+        cudnn_batch_norm cudnn_convolution cudnn_convolution_transpose cudnn_convolution_relu
+        cudnn_convolution_add_relu cudnn_grid_sampler cudnn_is_acceptable empty empty_permuted empty_strided
+        empty_quantized eye fill from_file full frombuffer hamming_window hann_window kaiser_window linspace
+        logspace mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_max_pool2d mkldnn_max_pool3d
+        mkldnn_linear_backward_weights mkldnn_rnn_layer miopen_ctc_loss normal ones promote_types rand
+        rand_like randn randn_like randint randint_like randperm range result_type scalar_tensor
         sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor
-        sparse_csr_tensor sym_constrain_range sym_constrain_range_for_size sym_fresh_size thread_safe_generator
-        tril_indices triu_indices unify_type_list vander vmap zeros as_strided
+        sparse_csr_tensor sym_constrain_range sym_constrain_range_for_size sym_fresh_size
+        thread_safe_generator tril_indices triu_indices unify_type_list vander vmap zeros as_strided
     """,
     "nn.functional": """
         upsample upsample_bilinear upsample_nearest has_torch_function has_torch_function_unary
-        has_torch_function_variadic handle_torch_function sigmoid hardsigmoid tanh hardswish assert_int_or_pair
-        boolean_dispatch grouped_mm scaled_mm scaled_grouped_mm _canonical_mask _none_or_dtype
+        has_torch_function_variadic handle_torch_function sigmoid hardsigmoid tanh hardswish
+        assert_int_or_pair boolean_dispatch grouped_mm scaled_mm scaled_grouped_mm _canonical_mask
+        _none_or_dtype
     """,
     "functional": """
         broadcast_shapes boolean_dispatch handle_torch_function has_torch_function has_torch_function_unary
         has_torch_function_variadic
     """,
     "nn.init": """
-        calculate_gain uniform normal constant eye dirac xavier_uniform xavier_normal kaiming_uniform kaiming_normal
-        orthogonal sparse
+        calculate_gain uniform normal constant eye dirac xavier_uniform xavier_normal kaiming_uniform
+        kaiming_normal orthogonal sparse
     """,
     "fft": "fftfreq rfftfreq",
     "Tensor": """
         __delitem__ __dir__ __getattribute__ __init__ __iter__ __init_subclass__ __delattr__ __setattr__
-        __torch_function__ __torch_dispatch__ __new__ __class__ __subclasshook__ __hash__ as_subclass eig lstsq
-        reinforce new new_tensor new_empty new_empty_strided new_zeros new_ones new_full _make_subclass solve symeig
-        stride unflatten to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc _to_sparse
-        _to_sparse_csr _to_sparse_csc _to_sparse_bsr _to_sparse_bsc to_padded_tensor _typed_storage
-        _reduce_ex_internal _fix_weakref _view_func _view_func_unsafe _rev_view_func_unsafe _make_wrapper_subclass
-        _dtensor__new__ _neg_view _conj _conj_physical _is_zerotensor _lazy_clone _use_count _addmm_activation
-        _is_all_true _is_any_true _philox_normal_ _philox_uniform_
+        __torch_function__ __torch_dispatch__ __new__ __class__ __subclasshook__ __hash__ as_subclass eig
+        lstsq reinforce new new_tensor new_empty new_empty_strided new_zeros new_ones new_full _make_subclass
+        solve symeig stride unflatten to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc
+        _to_sparse _to_sparse_csr _to_sparse_csc _to_sparse_bsr _to_sparse_bsc to_padded_tensor _typed_storage
+        _reduce_ex_internal _fix_weakref _view_func _view_func_unsafe _rev_view_func_unsafe
+        _make_wrapper_subclass _dtensor__new__ _neg_view _conj _conj_physical _is_zerotensor _lazy_clone
+        _use_count _addmm_activation _is_all_true _is_any_true _philox_normal_ _philox_uniform_
     """,
 }
 _IGNORED_PROPERTIES = ("_has_symbolic_sizes_strides", "_python_dispatch")
@@ -74,10 +79,12 @@ _INIT_FUNCTIONS = ("uniform_", "normal_", "constant_", "kaiming_uniform_")
 
 # Methods without a schema of their own, by parameter list.
 _METHODS = {
-    "self": "__bool__ __complex__ __float__ __index__ __int__ __invert__ __long__ __nonzero__ _is_view const_data_ptr"
+    "self": "__bool__ __complex__ __float__ __index__ __int__ __invert__ __long__ __nonzero__ _is_view "
+    "const_data_ptr"
     " data_ptr ndimension nelement tolist untyped_storage",
     "self, other": "__idiv__ __ifloordiv__ __imod__ __ipow__ __mod__ __pow__ __ror__ __rxor__ __truediv__",
-    "self, memory_format=None": "bfloat16 bool byte cdouble cfloat chalf char double float half int long short",
+    "self, memory_format=None": "bfloat16 bool byte cdouble cfloat chalf char double float half int long "
+    "short",
     "self, callable": "apply_",
     "self, tensor, callable": "map_",
     "self, x, y, callable": "map2_",
@@ -253,7 +260,9 @@ def _schemas_of(name):
 
 
 def _stand_in(source):
-    return eval("lambda %s: -1" % source, {})  # source is made from schemas and signatures, not from user text
+    return eval(
+        "lambda %s: -1" % source, {}
+    )  # source is made from schemas and signatures, not from user text
 
 
 def _from_schema(function, is_method):

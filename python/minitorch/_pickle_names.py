@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Names of classes and functions inside pickles.
 
-Files carry PyTorch's names, so that both libraries read both's files.  Writing: an ordinary pickler writes our names,
-then the stream is gone through and the GLOBAL instructions are renamed.  Reading: `torch...` is looked up here.
+Files carry PyTorch's names, so that both libraries read both's files.  Writing: an ordinary pickler writes
+our names, then the stream is gone through and the GLOBAL instructions are renamed.  Reading: `torch...` is
+looked up here.
 """
 
 import copyreg
@@ -13,7 +14,8 @@ import minitorch as torch
 
 OURS, THEIRS = "minitorch", "torch"
 
-# Instructions by the kind of argument: a fixed number of bytes, a length of so many bytes and then data, or lines.
+# Instructions by the kind of argument: a fixed number of bytes, a length of so many bytes and then data, or
+# lines.
 _FIXED = {
     0: b"()]}.012NQRabdeltosu\x81\x85\x86\x87\x88\x89\x8f\x90\x91\x92\x93\x94\x97\x98",
     1: b"Khq\x80\x82",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Places of storages inside files: their names, and how a loaded storage gets to its place (`map_location`)."""
+"""Places of storages inside files: their names, and how a loaded storage gets to its place
+(`map_location`)."""
 
 import minitorch as torch
 
@@ -42,12 +43,15 @@ def validate_cuda_device(location):
     told = "Attempting to deserialize object on "
     if cuda is None or not cuda.is_available():
         raise RuntimeError(
-            told + "a CUDA device but torch.cuda.is_available() is False. If you are running on a CPU-only machine, "
+            told + "a CUDA device but torch.cuda.is_available() is False. If you are running on a CPU-only "
+            "machine, "
             "please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
         )
     if index >= cuda.device_count():
         raise RuntimeError(
-            told + "CUDA device %d but torch.cuda.device_count() is %d. Please use torch.load with map_location to "
+            told
+            + "CUDA device %d but torch.cuda.device_count() is %d. Please use torch.load with map_location "
+            "to "
             "map your storages to an existing device." % (index, cuda.device_count())
         )
     return index
@@ -88,7 +92,9 @@ def _get_restore_location(map_location):
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, dict):
-        return lambda storage, location: default_restore_location(storage, map_location.get(location, location))
+        return lambda storage, location: default_restore_location(
+            storage, map_location.get(location, location)
+        )
     if isinstance(map_location, (str, bytes)):
         return lambda storage, location: default_restore_location(storage, map_location)
     if isinstance(map_location, torch.device):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The class Tensor: what is written in Python on top of the C base.
 
-The base supplies operators (reflected ones too), indexing, length, iteration, hash, attributes and all ops.  A method
-here begins with the override check; it must not be named after an operator slot, since that would take the slot away
-from the base and make the operator slow.
+The base supplies operators (reflected ones too), indexing, length, iteration, hash, attributes and all ops.
+A method here begins with the override check; it must not be named after an operator slot, since that would
+take the slot away from the base and make the operator slow.
 """
 
 import minitorch as torch
@@ -21,8 +21,8 @@ class Tensor(_C._TensorBase):
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)
 
-        Computes the gradients of this tensor and adds them to `.grad` of the leaves (or of `inputs` only).  A tensor
-        with more than one element needs `gradient`, of its own shape.
+        Computes the gradients of this tensor and adds them to `.grad` of the leaves (or of `inputs` only).  A
+        tensor with more than one element needs `gradient`, of its own shape.
         """
         if has_torch_function_unary(self):
             return handle_torch_function(
@@ -149,7 +149,9 @@ class Tensor(_C._TensorBase):
         return self._typed_storage()
 
     def _typed_storage(self):
-        return torch.storage.TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype, _internal=True)
+        return torch.storage.TypedStorage(
+            wrap_storage=self.untyped_storage(), dtype=self.dtype, _internal=True
+        )
 
     def storage_type(self):
         """storage_type() -> type
@@ -246,8 +248,8 @@ class Tensor(_C._TensorBase):
             )
         if self.requires_grad:
             raise RuntimeError(
-                "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, "
-                "use var.detach() to get Variable that doesn't require grad."
+                "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't "
+                "required, use var.detach() to get Variable that doesn't require grad."
             )
         size = self.element_size()
         strides = None if self.is_contiguous() else tuple([stride * size for stride in self.stride()])
@@ -282,8 +284,8 @@ class Tensor(_C._TensorBase):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        """The default handler of subclasses: runs the function with subclass handling off and turns every exact tensor
-        of the result into this class."""
+        """The default handler of subclasses: runs the function with subclass handling off and turns every
+        exact tensor of the result into this class."""
         for kind in types:
             if not issubclass(cls, kind):
                 return NotImplemented
@@ -308,7 +310,9 @@ class Tensor(_C._TensorBase):
         See torch.norm.
         """
         if has_torch_function_unary(self):
-            return handle_torch_function(Tensor.norm, (self,), self, p=p, dim=dim, keepdim=keepdim, dtype=dtype)
+            return handle_torch_function(
+                Tensor.norm, (self,), self, p=p, dim=dim, keepdim=keepdim, dtype=dtype
+            )
         return torch.norm(self, p, dim, keepdim, dtype=dtype)
 
     def split(self, split_size, dim=0):
@@ -360,7 +364,9 @@ class Tensor(_C._TensorBase):
                 return_counts=return_counts,
                 dim=dim,
             )
-        return torch.unique_consecutive(self, return_inverse=return_inverse, return_counts=return_counts, dim=dim)
+        return torch.unique_consecutive(
+            self, return_inverse=return_inverse, return_counts=return_counts, dim=dim
+        )
 
     def unflatten(self, dim, sizes):
         """unflatten(dim, sizes) -> Tensor
@@ -442,7 +448,9 @@ class Tensor(_C._TensorBase):
     def resize(self, *sizes):
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.resize, (self,), self, *sizes)
-        return _resized("resize", self, sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
+        return _resized(
+            "resize", self, sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+        )
 
     def resize_as(self, tensor):
         if has_torch_function_variadic(self, tensor):
@@ -534,8 +542,9 @@ def _resized(name, tensor, sizes):
         numel *= size
     if numel != tensor.numel():
         raise RuntimeError(
-            "requested resize to %s (%d elements in total), but the given tensor has a size of %s (%d elements). "
-            "autograd's resize can only change the shape of a given tensor, while preserving the number of elements. "
+            "requested resize to %s (%d elements in total), but the given tensor has a size of %s (%d "
+            "elements). autograd's resize can only change the shape of a given tensor, while preserving "
+            "the number of elements. "
             % ("x".join(map(str, sizes)), numel, "x".join(map(str, tensor.shape)), tensor.numel())
         )
     return tensor.contiguous().view(*sizes)
@@ -554,7 +563,8 @@ def _dim_order(tensor, check):
         fitting = [form for form in formats if tensor.is_contiguous(memory_format=form)]
         if unclear and len(fitting) != 1:
             raise RuntimeError(
-                "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+                "The tensor does not have unique dim order, or cannot map to exact one of the given memory "
+                "formats."
             )
     ndim = len(sizes)
     plain = tensor.is_contiguous()

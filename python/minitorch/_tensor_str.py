@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Printing of tensors.
 
-Values leave the tensor once, as a nested list (`tolist`); all choices (integer, fixed or scientific form, width,
-line breaks) are made on Python numbers, and a row is formatted by one `%` operation.  Only the corners of a large
-tensor are read.  The text equals PyTorch's to the character.
+Values leave the tensor once, as a nested list (`tolist`); all choices (integer, fixed or scientific form,
+width, line breaks) are made on Python numbers, and a row is formatted by one `%` operation.  Only the corners
+of a large tensor are read.  The text equals PyTorch's to the character.
 """
 
 import sys
@@ -37,12 +37,15 @@ _PROFILES = {
 }
 
 
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
-    """set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None)
+def set_printoptions(
+    precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None
+):
+    """set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None,
+    sci_mode=None)
 
-    Changes how tensors are printed: digits after the point, the number of elements above which only the edges are
-    shown, how many edge items, the line width, one of the profiles "default", "short" and "full", and whether
-    scientific notation is used (None: chosen from the data).  Every call sets `sci_mode` anew.
+    Changes how tensors are printed: digits after the point, the number of elements above which only the edges
+    are shown, how many edge items, the line width, one of the profiles "default", "short" and "full", and
+    whether scientific notation is used (None: chosen from the data).  Every call sets `sci_mode` anew.
     """
     opts = PRINT_OPTS
     if profile in _PROFILES:
@@ -79,7 +82,8 @@ class printoptions:
 
 
 def get_summarized_data(self):
-    """The elements that the summary of a large tensor shows, as a tensor: both edges along every long dimension."""
+    """The elements that the summary of a large tensor shows, as a tensor: both edges along every long
+    dimension."""
     edge = PRINT_OPTS.edgeitems
     ndim = self.dim()
     if not edge and ndim > 1:
@@ -99,7 +103,8 @@ def _flatten(nested, depth):
 
 
 def _float_row(values):
-    """(width, format of a finite number, format of inf and nan or None when it is the same) for these numbers."""
+    """(width, format of a finite number, format of inf and nan or None when it is the same) for these
+    numbers."""
     opts = PRINT_OPTS
     shown = [v for v in values if v and v - v == 0]  # neither zero nor inf nor nan
     digits = opts.precision
@@ -176,7 +181,8 @@ def _plan_complex(values):
 
 
 def _layout(nested, sizes, indent, cut, plan):
-    """Brackets, commas and line breaks around the texts. `cut`: dimensions longer than twice this are summaries."""
+    """Brackets, commas and line breaks around the texts. `cut`: dimensions longer than twice this are
+    summaries."""
     width, texts, form = plan
     ndim = len(sizes)
     edge = PRINT_OPTS.edgeitems

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Taking tensors apart for pickle and copy, and putting them together again.
 
-The functions named `_rebuild_*` are part of the file format: pickles refer to them by name, under `torch._utils` in
-files that PyTorch shares with us.  They check what they are given, since a damaged file may contain anything.
+The functions named `_rebuild_*` are part of the file format: pickles refer to them by name, under
+`torch._utils` in files that PyTorch shares with us.  They check what they are given, since a damaged file may
+contain anything.
 """
 
 from collections import OrderedDict
@@ -36,7 +37,8 @@ def _slot_names(cls):
 
 
 def _get_obj_state(obj):
-    """The attributes a subclass has added: a dictionary, or a pair (dictionary, slots), or something empty."""
+    """The attributes a subclass has added: a dictionary, or a pair (dictionary, slots), or something
+    empty."""
     if type(obj) is torch.Tensor:
         return obj.__dict__
     getstate = getattr(obj, "__getstate__", None)
@@ -68,8 +70,8 @@ def _set_obj_state(obj, state):
 def _untyped_dtypes():
     """The dtypes that came after the typed storages: their storages are written untyped."""
     names = (
-        "float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz float8_e8m0fnu float4_e2m1fn_x2 complex32 uint16"
-        " uint32 uint64"
+        "float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz float8_e8m0fnu float4_e2m1fn_x2 "
+        "complex32 uint16 uint32 uint64"
     )
     return [getattr(torch, name) for name in names.split() if hasattr(torch, name)]
 
@@ -135,8 +137,8 @@ def _check_geometry(nbytes, itemsize, offset, size, stride):
         last += (length - 1) * step
     if (last + 1) * itemsize > nbytes:
         raise RuntimeError(
-            "rebuilding a tensor: size %s, stride %s and storage offset %d are out of bounds for a storage of %d bytes"
-            % (list(size), list(stride), offset, nbytes)
+            "rebuilding a tensor: size %s, stride %s and storage offset %d are out of bounds for a storage "
+            "of %d bytes" % (list(size), list(stride), offset, nbytes)
         )
 
 
@@ -156,7 +158,9 @@ def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, bac
     return _finish(tensor, requires_grad, backward_hooks, metadata)
 
 
-def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
+def _rebuild_tensor_v3(
+    storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None
+):
     tensor = _set_storage(storage, dtype, storage_offset, size, stride)
     return _finish(tensor, requires_grad, backward_hooks, metadata)
 
@@ -224,9 +228,9 @@ def _deepcopy_tensor(tensor, memo):
 
     if not tensor.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
-            "see https://github.com/pytorch/pytorch/pull/103001"
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
+            "the moment.  If you were attempting to deepcopy a module, this may be because of a "
+            "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
         )
     if id(tensor) in memo:
         return memo[id(tensor)]
@@ -241,10 +245,11 @@ def _deepcopy_tensor(tensor, memo):
             which, method, gives = "non-wrapper subclasses", "new_empty()", "that function"
         if type(result) is not kind:
             raise RuntimeError(
-                "The default implementation of __deepcopy__() for %s only works for subclass types that implement "
-                "%s and for which %s returns another instance of the same subclass. You should either properly "
-                "implement %s for your subclass or override __deepcopy__() if it is intended behavior for %s to "
-                "return an instance of a different type." % (which, method, gives, method, method)
+                "The default implementation of __deepcopy__() for %s only works for subclass types that "
+                "implement %s and for which %s returns another instance of the same subclass. You should "
+                "either properly implement %s for your subclass or override __deepcopy__() if it is "
+                "intended behavior for %s to return an instance of a different "
+                "type." % (which, method, gives, method, method)
             )
         if method == "new_empty()":
             result.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())

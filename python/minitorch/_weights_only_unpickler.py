@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An unpickler that runs no code of the file: torch.load(weights_only=True).
 
-It knows the instructions that tensors, numbers, strings and plain containers need, and looks names up in a table.
+It knows the instructions that tensors, numbers, strings and plain containers need, and looks names up in a
+table.
 """
 
 import struct
@@ -132,8 +133,8 @@ def _refusal(path):
         path = rest[1:] if rest[:1] == "." else path
     return UnpicklingError(
         "Unsupported global: GLOBAL %s was not an allowed global by default. Please use "
-        "`torch.serialization.add_safe_globals([%s])` or the `torch.serialization.safe_globals([%s])` context manager "
-        "to allowlist this global if you trust this class/function." % (path, path, path)
+        "`torch.serialization.add_safe_globals([%s])` or the `torch.serialization.safe_globals([%s])` "
+        "context manager to allowlist this global if you trust this class/function." % (path, path, path)
     )
 
 
@@ -252,8 +253,8 @@ class Unpickler(_Reader):
             self.push(cls.__new__(cls, *args))
         else:
             raise UnpicklingError(
-                "Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got %s"
-                % (cls,)
+                "Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` "
+                "but got %s" % (cls,)
             )
 
     def do_reduce(self):
@@ -276,14 +277,16 @@ class Unpickler(_Reader):
             target.__setstate__(state)
         elif kind is OrderedDict:
             if type(state) is not dict:
-                raise UnpicklingError("the attributes of an OrderedDict must be a dict, but got %s" % type(state))
+                raise UnpicklingError(
+                    "the attributes of an OrderedDict must be a dict, but got %s" % type(state)
+                )
             target.__dict__.update(state)
         elif _is_allowed(kind):
             self._set_state(target, state)
         else:
             raise UnpicklingError(
-                "Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got %s"
-                % kind
+                "Can only build Tensor, Parameter, OrderedDict or types allowlisted via "
+                "`add_safe_globals`, but got %s" % kind
             )
 
     @staticmethod
@@ -315,7 +318,8 @@ class Unpickler(_Reader):
         target = self.top()
         if type(target) not in (dict, OrderedDict, Counter):
             raise UnpicklingError(
-                "Can only %s for dict, collections.OrderedDict, collections.Counter, but got %s" % (what, type(target))
+                "Can only %s for dict, collections.OrderedDict, collections.Counter, but got %s"
+                % (what, type(target))
             )
         if len(items) % 2:
             raise UnpicklingError("odd number of items for %s" % what)
@@ -376,9 +380,10 @@ class Unpickler(_Reader):
         self.proto = self.number("B", 1)
         if self.proto != 2:
             warnings.warn(
-                "Detected pickle protocol %d in the checkpoint, which was not the default pickle protocol used by "
-                "`torch.load` (2). The weights_only Unpickler might not support all instructions implemented by this "
-                "protocol, please file an issue for adding support if you encounter this." % self.proto,
+                "Detected pickle protocol %d in the checkpoint, which was not the default pickle protocol "
+                "used by `torch.load` (2). The weights_only Unpickler might not support all instructions "
+                "implemented by this protocol, please file an issue for adding support if you encounter "
+                "this." % self.proto,
                 stacklevel=2,
             )
 
@@ -420,7 +425,8 @@ _OPERATIONS = {
 }
 _OPERATIONS = {code[0]: operation for code, operation in _OPERATIONS.items()}
 
-# Arguments to skip when only the names are wanted; -1: a 4-byte length and data, -2: a 1-byte length and data.
+# Arguments to skip when only the names are wanted; -1: a 4-byte length and data, -2: a 1-byte length and
+# data.
 _ARGUMENTS = dict.fromkeys(_OPERATIONS, 0)
 _ARGUMENTS.update({ord(c): n for c, n in zip("JKMGhqjrXU", (4, 1, 2, 8, 1, 1, 4, 4, -1, -2))})
 _ARGUMENTS.update({0x8A: -2, 0x80: 1})

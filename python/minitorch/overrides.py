@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The `__torch_function__` protocol as Python code sees it.
 
-The checks themselves (`has_torch_function*`) and the override dispatch of C functions live in the extension.  Here are
-the dispatch for functions written in Python, the function modes, and (computed on first use, in `_overridable`) the
-lists of what can be overridden.
+The checks themselves (`has_torch_function*`) and the override dispatch of C functions live in the extension.
+Here are the dispatch for functions written in Python, the function modes, and (computed on first use, in
+`_overridable`) the lists of what can be overridden.
 """
 
 import minitorch as torch
@@ -35,8 +35,8 @@ __all__ = [
 
 
 def _get_overloaded_args(relevant_args, get_type_fn=type):
-    """The arguments whose types override, one per type; subclasses come before their superclasses, otherwise the
-    order is from left to right."""
+    """The arguments whose types override, one per type; subclasses come before their superclasses, otherwise
+    the order is from left to right."""
     if get_type_fn is None:
         get_type_fn = type
     if not _C._is_torch_function_enabled():
@@ -67,8 +67,8 @@ def _is_plain_method(handler, arg):
 def handle_torch_function(public_api, relevant_args, /, *args, **kwargs):
     """handle_torch_function(public_api, relevant_args, *args, **kwargs)
 
-    Calls the active mode, then the `__torch_function__` of the overriding arguments, for a function written in Python;
-    the first answer that is not NotImplemented is the result.  TypeError when nobody answers.
+    Calls the active mode, then the `__torch_function__` of the overriding arguments, for a function written
+    in Python; the first answer that is not NotImplemented is the result.  TypeError when nobody answers.
     """
     overloaded = _get_overloaded_args(relevant_args)
     types = tuple([type(arg) for arg in overloaded])
@@ -86,8 +86,8 @@ def handle_torch_function(public_api, relevant_args, /, *args, **kwargs):
             import warnings
 
             warnings.warn(
-                "Defining your `__torch_function__ as a plain method is deprecated and will be an error in future, "
-                "please define it as a classmethod.",
+                "Defining your `__torch_function__ as a plain method is deprecated and will be an error in "
+                "future, please define it as a classmethod.",
                 DeprecationWarning,
                 stacklevel=2,
             )
@@ -97,7 +97,10 @@ def handle_torch_function(public_api, relevant_args, /, *args, **kwargs):
     name = "%s.%s" % (public_api.__module__, public_api.__name__)
     if name.startswith("minitorch."):
         name = name[4:]  # printed names say torch
-    message = "no implementation found for '%s' on types that implement __torch_function__: %s" % (name, list(types))
+    message = "no implementation found for '%s' on types that implement __torch_function__: %s" % (
+        name,
+        list(types),
+    )
     if _is_torch_function_mode_enabled():
         message += " nor in mode %s" % (_get_current_function_mode(),)
     raise TypeError(message)
@@ -106,8 +109,8 @@ def handle_torch_function(public_api, relevant_args, /, *args, **kwargs):
 def wrap_torch_function(dispatcher):
     """wrap_torch_function(dispatcher)
 
-    Decorator: makes a Python function overridable.  `dispatcher` takes the same arguments and returns those that may
-    carry an override.
+    Decorator: makes a Python function overridable.  `dispatcher` takes the same arguments and returns those
+    that may carry an override.
     """
 
     def decorate(func):
@@ -136,7 +139,8 @@ def is_tensor_like(inp):
 def redispatch_function(func, types, args, kwargs):
     """redispatch_function(func, types, args, kwargs)
 
-    Runs the implementation of `func` itself: its own check is skipped once, the calls inside it dispatch as usual.
+    Runs the implementation of `func` itself: its own check is skipped once, the calls inside it dispatch as
+    usual.
     """
     return _C._skip_one_hop_torch_function(func, types, args, kwargs)
 
@@ -145,9 +149,9 @@ def redispatch_function(func, types, args, kwargs):
 
 
 class TorchFunctionMode:
-    """A block in which every overridable call goes to `__torch_function__(self, func, types, args, kwargs)` of this
-    object first.  While that runs the mode is off, so calls inside it reach the next outer mode.  Modes nest, and the
-    same object may be entered again."""
+    """A block in which every overridable call goes to `__torch_function__(self, func, types, args, kwargs)`
+    of this object first.  While that runs the mode is off, so calls inside it reach the next outer mode.
+    Modes nest, and the same object may be entered again."""
 
     def __init__(self):
         pass
@@ -219,8 +223,8 @@ class _enable_torch_function:
 
 
 class enable_reentrant_dispatch:
-    """Context manager that restores the dispatch state of the caller of `__torch_dispatch__`.  There is no Python
-    dispatch key here, so nothing has to be restored."""
+    """Context manager that restores the dispatch state of the caller of `__torch_dispatch__`.  There is no
+    Python dispatch key here, so nothing has to be restored."""
 
     def __enter__(self):
         return None
@@ -247,7 +251,8 @@ def get_default_nowrap_functions():
 
 
 def get_overridable_functions():
-    """A dictionary from namespace to the functions in it that can be overridden; properties have a key each."""
+    """A dictionary from namespace to the functions in it that can be overridden; properties have a key
+    each."""
     from minitorch import _overridable
 
     return _overridable.overridable_functions()[0]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """torch.save and torch.load: PyTorch's files, read and written.
 
-The container is in `_archive`, the stream of files before PyTorch 1.6 in `_legacy_serialization`, the unpickler that
-runs no code of the file in `_weights_only_unpickler`.
+The container is in `_archive`, the stream of files before PyTorch 1.6 in `_legacy_serialization`, the
+unpickler that runs no code of the file in `_weights_only_unpickler`.
 """
 
 import io
@@ -60,13 +60,13 @@ DEFAULT_PROTOCOL = 2
 MAP_SHARED, MAP_PRIVATE = 1, 2
 
 _UNSAFE = (
-    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
-    "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
-    "arbitrary code execution. Do it only if you got the file from a trusted source."
+    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from "
+    "`False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, "
+    "but it can result in arbitrary code execution. Do it only if you got the file from a trusted source."
 )
 _DOCS = (
-    "\n\nCheck the documentation of torch.load to learn more about types accepted by default with weights_only "
-    "https://pytorch.org/docs/stable/generated/torch.load.html."
+    "\n\nCheck the documentation of torch.load to learn more about types accepted by default with "
+    "weights_only https://pytorch.org/docs/stable/generated/torch.load.html."
 )
 
 
@@ -127,8 +127,8 @@ class set_default_mmap_options:
     def __init__(self, flags):
         if flags not in (MAP_PRIVATE, MAP_SHARED):
             raise ValueError(
-                "Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, "
-                "but got %s" % (flags,)
+                "Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or "
+                "mmap.MAP_SHARED, but got %s" % (flags,)
             )
         self.prev = config.load.mmap_flags
         config.load.mmap_flags = flags
@@ -251,8 +251,8 @@ def _check_seekable(f):
     except (io.UnsupportedOperation, AttributeError) as error:
         if "seek" in str(error) or "tell" in str(error):
             raise type(error)(
-                "%s. You can only torch.load from a file that is seekable. Please pre-load the data into a buffer "
-                "like io.BytesIO and try to load from it instead." % error
+                "%s. You can only torch.load from a file that is seekable. Please pre-load the data into a "
+                "buffer like io.BytesIO and try to load from it instead." % error
             ) from None
         raise
 
@@ -261,8 +261,8 @@ def _check_dill_version(module):
     if module is not None and module.__name__ == "dill":
         if not check_module_version_greater_or_equal(module, (0, 3, 1), False):
             raise ValueError(
-                "'torch' supports dill >= (0, 3, 1), but you have dill %s. Please upgrade dill or switch to 'pickle'"
-                % module.__version__
+                "'torch' supports dill >= (0, 3, 1), but you have dill %s. Please upgrade dill or switch "
+                "to 'pickle'" % module.__version__
             )
 
 
@@ -279,8 +279,8 @@ def save(
 ):
     """save(obj, f, pickle_module=pickle, pickle_protocol=2)
 
-    Writes an object, with the tensors inside it, to a file or a file-like object.  Tensors that share memory share it
-    again when loaded.
+    Writes an object, with the tensors inside it, to a file or a file-like object.  Tensors that share memory
+    share it again when loaded.
 
     Example::
 
@@ -289,7 +289,9 @@ def save(
     """
     _check_dill_version(pickle_module)
     if not _is_path(f) and not hasattr(f, "write"):
-        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+        raise AttributeError(
+            "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
+        )
     if _use_new_zipfile_serialization:
         _save_archive(obj, f, pickle_module, pickle_protocol, _disable_byteorder_record)
         return
@@ -398,14 +400,14 @@ def _explain(message):
         return (
             "Weights only load failed. This file can still be loaded, to do so you have two options, "
             "\033[1mdo those steps only if you trust the source of the checkpoint\033[0m. \n\t(1) %s\n\t(2) "
-            "Alternatively, to load with `weights_only=True` please check the recommended steps in the following "
-            "error message.\n\tWeightsUnpickler error: %s%s" % (_UNSAFE, message, _DOCS)
+            "Alternatively, to load with `weights_only=True` please check the recommended steps in the "
+            "following error message.\n\tWeightsUnpickler error: %s%s" % (_UNSAFE, message, _DOCS)
         )
     told = "Weights only load failed. %s\n" % _UNSAFE
     if " is blocked" not in message:
         told += (
-            "Please file an issue with the following so that we can make `weights_only=True` compatible with your use "
-            "case: WeightsUnpickler error: "
+            "Please file an issue with the following so that we can make `weights_only=True` compatible "
+            "with your use case: WeightsUnpickler error: "
         )
     return told + "\n\n" + message + _DOCS
 
@@ -423,15 +425,15 @@ def _decide_weights_only(weights_only, pickle_module):
     )
     if force and force_not:
         raise RuntimeError(
-            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but "
-            "both were set."
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be "
+            "set, but both were set."
         )
     if force:
         weights_only = True
     elif force_not and not given:
         warnings.warn(
-            "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not "
-            "explicitly passed to `torch.load`, forcing weights_only=False.",
+            "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` "
+            "argument was not explicitly passed to `torch.load`, forcing weights_only=False.",
             UserWarning,
             stacklevel=3,
         )
@@ -444,9 +446,9 @@ def _decide_weights_only(weights_only, pickle_module):
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
     """load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **pickle_load_args)
 
-    Reads what `save`, or PyTorch's, has written.  With `weights_only`, the default, only tensors, plain containers
-    and allowed classes are made; without it the file can run any code.  `map_location` says where storages go: a
-    device, a dict of places, or a function of the storage and its place.
+    Reads what `save`, or PyTorch's, has written.  With `weights_only`, the default, only tensors, plain
+    containers and allowed classes are made; without it the file can run any code.  `map_location` says where
+    storages go: a device, a dict of places, or a function of the storage and its place.
 
     Example::
 
@@ -482,9 +484,9 @@ def _load_file(file, path, map_location, unpickling, mmap, arguments):
     if not _is_zipfile(file):
         if mmap:
             raise RuntimeError(
-                "mmap can only be used with files saved with `torch.save(%s_use_new_zipfile_serialization=True), "
-                "please torch.save your checkpoint with this option in order to use mmap."
-                % ("" if path is None else path + ", ")
+                "mmap can only be used with files saved with "
+                "`torch.save(%s_use_new_zipfile_serialization=True), please torch.save your checkpoint "
+                "with this option in order to use mmap." % ("" if path is None else path + ", ")
             )
         from minitorch._legacy_serialization import legacy_load
 
@@ -493,7 +495,8 @@ def _load_file(file, path, map_location, unpickling, mmap, arguments):
     if reader.has_record("constants.pkl"):
         if unpickling is _weights_only_unpickler:
             raise RuntimeError(
-                "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + _UNSAFE
+                "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. "
+                + _UNSAFE
             )
         raise RuntimeError("the file is a TorchScript archive; there is no TorchScript here")
     mapped = None
@@ -564,8 +567,8 @@ class _ArchiveStorages:
         found = self.reader.record_size(name)
         if found != size:
             raise RuntimeError(
-                "record size (%d bytes) does not match expected size (%d bytes = %d elements * 1 bytes/element) for "
-                "dtype Byte" % (found, size, size)
+                "record size (%d bytes) does not match expected size (%d bytes = %d elements * 1 "
+                "bytes/element) for dtype Byte" % (found, size, size)
             )
         if self.mapped is not None:
             start = self.reader.record_offset(name)
@@ -581,7 +584,11 @@ def _unpickler(unpickling, file, persistent_load, arguments):
 
     class Unpickler(unpickling.Unpickler):
         def find_class(self, module, name):
-            if type(name) is str and name.endswith("Storage") and name not in ("UntypedStorage", "TypedStorage"):
+            if (
+                type(name) is str
+                and name.endswith("Storage")
+                and name not in ("UntypedStorage", "TypedStorage")
+            ):
                 try:
                     return StorageType(name)
                 except KeyError:
@@ -608,7 +615,8 @@ def _load(reader, map_location, unpickling, mapped, arguments):
 
 
 def get_unsafe_globals_in_checkpoint(f):
-    """get_unsafe_globals_in_checkpoint(f) -> list of str: names in the file that `weights_only` would refuse."""
+    """get_unsafe_globals_in_checkpoint(f) -> list of str: names in the file that `weights_only` would
+    refuse."""
     file = open(f, "rb") if _is_path(f) else f
     try:
         if not _is_zipfile(file):

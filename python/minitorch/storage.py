@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Storages as Python sees them: UntypedStorage (bytes, on top of the C base), TypedStorage (the same with a dtype,
-deprecated but part of the file format), and the legacy classes FloatStorage, LongStorage and so on.
+"""Storages as Python sees them: UntypedStorage (bytes, on top of the C base), TypedStorage (the same with a
+dtype, deprecated but part of the file format), and the legacy classes FloatStorage, LongStorage and so on.
 
 Public members of TypedStorage warn once per process; the members with a leading underscore do not.
 """
@@ -12,8 +12,8 @@ __all__ = ["TypedStorage", "UntypedStorage"]
 
 
 class UntypedStorage(_C.StorageBase):
-    """A block of bytes on a device.  UntypedStorage(), UntypedStorage(nbytes), UntypedStorage(sequence of ints),
-    each with `device=`."""
+    """A block of bytes on a device.  UntypedStorage(), UntypedStorage(nbytes), UntypedStorage(sequence of
+    ints), each with `device=`."""
 
     is_sparse = False
     is_sparse_csr = False
@@ -30,7 +30,9 @@ class UntypedStorage(_C.StorageBase):
         return iter([self[i] for i in range(self.size())])
 
     def __repr__(self):
-        return _text_of(self, "[torch.storage.UntypedStorage(device=%s) of size %d]" % (self.device, len(self)))
+        return _text_of(
+            self, "[torch.storage.UntypedStorage(device=%s) of size %d]" % (self.device, len(self))
+        )
 
     def __copy__(self):
         return self.clone()
@@ -226,9 +228,9 @@ def _warn_typed_storage_removal(stacklevel=2):
     import warnings
 
     warnings.warn(
-        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
-        "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
-        "tensor.untyped_storage() instead of tensor.storage()",
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
+        "storage class. This should only matter to you if you are using storages directly.  To access "
+        "UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()",
         UserWarning,
         stacklevel=stacklevel + 1,
     )
@@ -260,7 +262,9 @@ def _get_dtype_from_pickle_storage_type(pickle_storage_type):
 
 
 def _is_int(value):
-    return isinstance(value, int) or (not isinstance(value, (str, list, tuple)) and hasattr(value, "__index__"))
+    return isinstance(value, int) or (
+        not isinstance(value, (str, list, tuple)) and hasattr(value, "__index__")
+    )
 
 
 def _is_sequence(value):
@@ -270,8 +274,8 @@ def _is_sequence(value):
 
 
 class TypedStorage:
-    """A storage seen as elements of one dtype.  TypedStorage(), TypedStorage(size), TypedStorage(sequence), each with
-    `device=` and `dtype=`; TypedStorage(wrap_storage=untyped, dtype=dtype)."""
+    """A storage seen as elements of one dtype.  TypedStorage(), TypedStorage(size), TypedStorage(sequence),
+    each with `device=` and `dtype=`; TypedStorage(wrap_storage=untyped, dtype=dtype)."""
 
     is_sparse = False
 
@@ -293,7 +297,12 @@ class TypedStorage:
             " * (*, UntypedStorage wrap_storage, torch.dtype dtype)"
         )
         if wrap_storage is not None:
-            _require(not args, RuntimeError, usage, "No positional arguments should be given when using 'wrap_storage'")
+            _require(
+                not args,
+                RuntimeError,
+                usage,
+                "No positional arguments should be given when using 'wrap_storage'",
+            )
             _require(dtype is not None, RuntimeError, usage, "Argument 'dtype' must be specified")
             _require(
                 isinstance(dtype, torch.dtype),
@@ -377,7 +386,9 @@ class TypedStorage:
         return _NAME_OF_DTYPE[self.dtype]
 
     def _tensor(self):
-        return torch.empty((0,), dtype=self.dtype, device=self._untyped_storage.device).set_(self._untyped_storage)
+        return torch.empty((0,), dtype=self.dtype, device=self._untyped_storage.device).set_(
+            self._untyped_storage
+        )
 
     def _setitem(self, index, value):
         if not isinstance(index, (int, slice)):
@@ -623,8 +634,15 @@ def _casting(name, dtype):
 
 
 for _name in "double float half long int short char byte bool bfloat16 complex_double complex_float".split():
-    _casting(_name, _DTYPE_OF_NAME[{"bfloat16": "BFloat16", "complex_double": "ComplexDouble",
-                                    "complex_float": "ComplexFloat"}.get(_name, _name.capitalize()) + "Storage"])
+    _casting(
+        _name,
+        _DTYPE_OF_NAME[
+            {"bfloat16": "BFloat16", "complex_double": "ComplexDouble", "complex_float": "ComplexFloat"}.get(
+                _name, _name.capitalize()
+            )
+            + "Storage"
+        ],
+    )
 
 
 # --- legacy classes ---
@@ -641,7 +659,8 @@ def _legacy_device(cls):
 
 def _new_legacy(cls, args, wrap_storage, dtype, device):
     usage = (
-        "%s.__new__ received an invalid combination of arguments. Expected one of:\n * no arguments\n * (int size)\n"
+        "%s.__new__ received an invalid combination of arguments. Expected one of:\n * no arguments\n * "
+        "(int size)\n"
         " * (Sequence data)\n * (*, UntypedStorage wrap_storage)" % cls
     )
     _require(device is None, RuntimeError, usage, "Keyword argument 'device' cannot be specified")
@@ -655,7 +674,9 @@ def _new_legacy(cls, args, wrap_storage, dtype, device):
             "Argument type not recognized: %s" % (type(args[0]) if args else None),
         )
         return TypedStorage(*args, dtype=cls._dtype, device=_legacy_device(cls), _internal=True)
-    _require(not args, RuntimeError, usage, "No positional arguments should be given when using 'wrap_storage'")
+    _require(
+        not args, RuntimeError, usage, "No positional arguments should be given when using 'wrap_storage'"
+    )
     _require(
         isinstance(wrap_storage, UntypedStorage),
         TypeError,

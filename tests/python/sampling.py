@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Samples: expressions of samples/*.py whose results on PyTorch are recorded in tests/data/python_samples.json.gz.
+"""Samples: expressions of samples/*.py whose results on PyTorch are recorded in
+tests/data/python_samples.json.gz.
 
-A sample module has `namespace(torch)`, the names its expressions use, made anew for every expression, EXPRESSIONS, and
-may have RTOL, the relative tolerance for floating point results by itemsize of a real number (default below; 0 compares
-bits).
+A sample module has `namespace(torch)`, the names its expressions use, made anew for every expression,
+EXPRESSIONS, and may have RTOL, the relative tolerance for floating point results by itemsize of a real number
+(default below; 0 compares bits).
 """
 
 import contextlib
@@ -115,7 +116,9 @@ def _close(got, want, rtol):
 def _tensors_agree(got, want, rtol):
     if got["tensor"] != want["tensor"] or len(got["values"]) != len(want["values"]):
         return False
-    size = {"16": 2, "32": 4, "64": 8, "128": 8}.get("".join(c for c in want["tensor"][0] if c.isdigit())[-3:], 0)
+    size = {"16": 2, "32": 4, "64": 8, "128": 8}.get(
+        "".join(c for c in want["tensor"][0] if c.isdigit())[-3:], 0
+    )
     if want["tensor"][0] == "torch.complex64":
         size = 4
     floating = "float" in want["tensor"][0] or "complex" in want["tensor"][0]

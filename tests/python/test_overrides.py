@@ -185,7 +185,11 @@ def test_resolve_name(torch):
 
 def test_lists(torch):
     o = torch.overrides
-    ignored, testing, overridable = o.get_ignored_functions(), o.get_testing_overrides(), o.get_overridable_functions()
+    ignored, testing, overridable = (
+        o.get_ignored_functions(),
+        o.get_testing_overrides(),
+        o.get_overridable_functions(),
+    )
     assert torch.is_tensor in ignored
     assert torch.tensor in ignored
     assert torch.add in testing

@@ -12,8 +12,11 @@ import zipfile
 
 import pytest
 
-# Written by PyTorch 2.13: {"a": arange(3.), "view": a[1:], "p": Parameter(ones(2)), "n": 3}; zip and legacy stream.
-FROM_TORCH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data", "saved_by_torch.pt")
+# Written by PyTorch 2.13: {"a": arange(3.), "view": a[1:], "p": Parameter(ones(2)), "n": 3}; zip and legacy
+# stream.
+FROM_TORCH = os.path.join(
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data", "saved_by_torch.pt"
+)
 LEGACY_FROM_TORCH = FROM_TORCH.replace(".pt", "_legacy.pt")
 
 
@@ -58,7 +61,11 @@ def check(torch, got, values):
         other = got[key]
         assert type(other) is type(value)
         assert other.tolist() == value.tolist(), key
-        assert (other.dtype, other.stride(), other.requires_grad) == (value.dtype, value.stride(), value.requires_grad)
+        assert (other.dtype, other.stride(), other.requires_grad) == (
+            value.dtype,
+            value.stride(),
+            value.requires_grad,
+        )
     got["view"].fill_(-1)
     assert got["base"][2:6].tolist() == [-1.0] * 4
 
@@ -150,7 +157,9 @@ def test_optimizer_state(torch):
 
 def test_whole_module_needs_trust(torch):
     data = saved(torch, torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()))
-    with pytest.raises(pickle.UnpicklingError, match="GLOBAL torch.nn.modules.container.Sequential was not an allowed"):
+    with pytest.raises(
+        pickle.UnpicklingError, match="GLOBAL torch.nn.modules.container.Sequential was not an allowed"
+    ):
         loaded(torch, data)
     assert isinstance(loaded(torch, data, weights_only=False)[0], torch.nn.Linear)
     unsafe = torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(data))
@@ -307,7 +316,9 @@ def test_missing_records(torch, values, missing):
         for name in source.namelist():
             if name != "archive/" + missing:
                 target.writestr(name, source.read(name))
-    with pytest.raises(RuntimeError, match="version" if missing == "version" else "locating file %s" % missing):
+    with pytest.raises(
+        RuntimeError, match="version" if missing == "version" else "locating file %s" % missing
+    ):
         loaded(torch, stream.getvalue())
 
 

@@ -61,10 +61,11 @@ def _grads_tuple(grads, outputs):
 def backward(
     tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None
 ):
-    """backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None)
+    """backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None,
+    inputs=None)
 
-    Adds the gradients of `tensors`, weighted by `grad_tensors`, to `.grad` of the leaves they depend on, or of
-    `inputs` only.  The graph is freed unless `retain_graph` (default: `create_graph`) is set.
+    Adds the gradients of `tensors`, weighted by `grad_tensors`, to `.grad` of the leaves they depend on, or
+    of `inputs` only.  The graph is freed unless `retain_graph` (default: `create_graph`) is set.
     """
     if grad_variables is not None:
         import warnings
@@ -74,8 +75,8 @@ def backward(
         )
         if grad_tensors is not None:
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
-                "use `grad_tensors`."
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+                "Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
     wanted = None if inputs is None else _inputs_tuple(inputs, "backward")
@@ -114,8 +115,8 @@ def grad(
     """grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True,
     allow_unused=None, is_grads_batched=False, materialize_grads=False) -> tuple of Tensors
 
-    The gradients of `outputs`, weighted by `grad_outputs`, with respect to `inputs`; no `.grad` is touched.  A dict
-    of inputs gives a dict.
+    The gradients of `outputs`, weighted by `grad_outputs`, with respect to `inputs`; no `.grad` is touched.
+    A dict of inputs gives a dict.
 
     Example::
 
@@ -125,7 +126,8 @@ def grad(
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
         )
     if allow_unused is None:
         allow_unused = materialize_grads
@@ -153,8 +155,8 @@ def grad(
         import warnings
 
         warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
-            "other parts of the graph, please use torch.autograd.backward.",
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
+            "gradient for other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
             stacklevel=2,
         )
@@ -162,9 +164,7 @@ def grad(
         retain_graph = create_graph
     grads = _grads_tuple(grad_outputs, outputs)
     run = _batched if is_grads_batched else _C._engine_run
-    result = run(
-        outputs, grads, retain_graph, create_graph, wanted, False, allow_unused, materialize_grads
-    )
+    result = run(outputs, grads, retain_graph, create_graph, wanted, False, allow_unused, materialize_grads)
     return dict(zip(inputs, result)) if type(inputs) is dict else result
 
 
@@ -173,25 +173,23 @@ def _batched(outputs, grads, retain_graph, create_graph, wanted, *flags):
     for i, (output, given) in enumerate(zip(outputs, grads or ())):
         if isinstance(given, torch.Tensor) and given.shape[1:] != output.shape:
             raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
-                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
-                "output, but a mismatch was detected: grad_output[%d] has a shape of %s and output[%d] has a shape "
-                "of %s. If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
-                % (i, given.shape[2:], i, output.shape)
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the "
+                "batch dimension. The sizes of the remaining dimensions are expected to match the shape of "
+                "corresponding output, but a mismatch was detected: grad_output[%d] has a shape of %s and "
+                "output[%d] has a shape of %s. If you only want some tensors in `grad_output` to be "
+                "considered batched, consider using vmap." % (i, given.shape[2:], i, output.shape)
             )
     sizes = {g.shape[0] for g in grads or () if g is not None}
     if len(sizes) != 1:
         raise ValueError(
-            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes %s for the mapped "
-            "dimension" % sorted(sizes)
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes %s for "
+            "the mapped dimension" % sorted(sizes)
         )
     count = sizes.pop()
     rows = []
     for i in range(count):
         row = tuple(None if g is None else g[i] for g in grads)
-        rows.append(
-            _C._engine_run(outputs, row, retain_graph or i + 1 < count, create_graph, wanted, *flags)
-        )
+        rows.append(_C._engine_run(outputs, row, retain_graph or i + 1 < count, create_graph, wanted, *flags))
     return tuple(None if column[0] is None else torch.stack(column) for column in zip(*rows))
 
 

@@ -48,7 +48,8 @@ class enable_grad(_C._EnableGrad, _Decorator):
 class set_grad_enabled(_Decorator):
     """set_grad_enabled(mode)
 
-    Turns recording on or off: at once, until the end of a `with` block, or for the calls of a decorated function.
+    Turns recording on or off: at once, until the end of a `with` block, or for the calls of a decorated
+    function.
     """
 
     def __init__(self, mode):

@@ -19,7 +19,8 @@ class Variable(metaclass=VariableMeta):
             import warnings
 
             warnings.warn(
-                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+                stacklevel=2,
             )
         if data is None:
             return torch.empty(0, requires_grad=requires_grad)

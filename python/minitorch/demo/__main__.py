@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m minitorch.demo [options]`: runs digits_cnn.py; `--lib torch` runs the same program with PyTorch."""
+"""`python -m minitorch.demo [options]`: runs digits_cnn.py; `--lib torch` runs the same program with
+PyTorch."""
 
 import os
 import sys

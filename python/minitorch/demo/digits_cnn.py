@@ -129,7 +129,9 @@ def main(arguments=None):
     parser.add_argument("--dtype", choices=("float32", "float64"), default="float32")
     parser.add_argument("--save", metavar="FILE", help="write the trained weights")
     parser.add_argument("--losses", metavar="FILE", help="write the losses as JSON")
-    parser.add_argument("--lib", choices=("minitorch", "torch"), default="minitorch", help="library to run with")
+    parser.add_argument(
+        "--lib", choices=("minitorch", "torch"), default="minitorch", help="library to run with"
+    )
     options = parser.parse_args(arguments)
     dtype = getattr(torch, options.dtype)
     print("%s %s, %s" % (torch.__name__, torch.__version__, options.dtype))

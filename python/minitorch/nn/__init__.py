@@ -16,31 +16,32 @@ _CLASSES = {
     "container": "Container Sequential ModuleList ModuleDict ParameterList ParameterDict",
     "linear": "Identity Linear Bilinear LazyLinear",
     "activation": (
-        "Threshold ReLU RReLU Hardtanh ReLU6 Sigmoid Hardsigmoid Tanh SiLU Mish Hardswish ELU CELU SELU GLU GELU"
-        " Hardshrink LeakyReLU LogSigmoid Softplus Softshrink MultiheadAttention PReLU Softsign Tanhshrink Softmin"
-        " Softmax Softmax2d LogSoftmax"
+        "Threshold ReLU RReLU Hardtanh ReLU6 Sigmoid Hardsigmoid Tanh SiLU Mish Hardswish ELU CELU SELU "
+        "GLU GELU Hardshrink LeakyReLU LogSigmoid Softplus Softshrink MultiheadAttention PReLU Softsign "
+        "Tanhshrink Softmin Softmax Softmax2d LogSoftmax"
     ),
     "conv": (
-        "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d LazyConv3d"
-        " LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d"
+        "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d "
+        "LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d"
     ),
     "pooling": (
         "MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d AvgPool1d AvgPool2d AvgPool3d"
-        " FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d"
-        " AdaptiveMaxPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d"
+        " FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d AdaptiveMaxPool1d "
+        "AdaptiveMaxPool2d AdaptiveMaxPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d"
     ),
     "batchnorm": (
         "BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm"
     ),
     "instancenorm": (
-        "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d"
+        "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d "
+        "LazyInstanceNorm3d"
     ),
     "normalization": "LocalResponseNorm CrossMapLRN2d LayerNorm GroupNorm RMSNorm",
     "dropout": "Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout",
     "padding": (
         "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d"
-        " ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d"
-        " ZeroPad3d"
+        " ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d "
+        "ZeroPad2d ZeroPad3d"
     ),
     "sparse": "Embedding EmbeddingBag",
     "rnn": "RNNBase RNN LSTM GRU RNNCellBase RNNCell LSTMCell GRUCell",
@@ -57,8 +58,8 @@ _CLASSES = {
     "loss": (
         "L1Loss NLLLoss NLLLoss2d PoissonNLLLoss GaussianNLLLoss KLDivLoss MSELoss BCELoss BCEWithLogitsLoss"
         " HingeEmbeddingLoss MultiLabelMarginLoss SmoothL1Loss HuberLoss SoftMarginLoss CrossEntropyLoss"
-        " LinearCrossEntropyLoss MultiLabelSoftMarginLoss CosineEmbeddingLoss MarginRankingLoss MultiMarginLoss"
-        " TripletMarginLoss TripletMarginWithDistanceLoss CTCLoss"
+        " LinearCrossEntropyLoss MultiLabelSoftMarginLoss CosineEmbeddingLoss MarginRankingLoss "
+        "MultiMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss CTCLoss"
     ),
 }
 _FILE_OF = {name: file for file, names in _CLASSES.items() for name in names.split()}
@@ -88,8 +89,8 @@ def __dir__():
 
 
 def factory_kwargs(kwargs):
-    """The keyword arguments of a factory call out of those of a module: device, dtype, memory_format, and what
-    `factory_kwargs` holds."""
+    """The keyword arguments of a factory call out of those of a module: device, dtype, memory_format, and
+    what `factory_kwargs` holds."""
     if kwargs is None:
         return {}
     simple = {"device", "dtype", "memory_format"}

@@ -135,7 +135,8 @@ def _check_attn_mask(attn_mask, target_length, source_length, count):
         raise RuntimeError("attn_mask's dimension %d is not supported" % attn_mask.dim())
     _require(
         attn_mask.shape == expected,
-        "The shape of the %dD attn_mask is %s, but should be %s." % (attn_mask.dim(), attn_mask.shape, expected),
+        "The shape of the %dD attn_mask is %s, but should be %s."
+        % (attn_mask.dim(), attn_mask.shape, expected),
         RuntimeError,
     )
     return attn_mask.unsqueeze(0) if attn_mask.dim() == 2 else attn_mask
@@ -264,9 +265,7 @@ def multi_head_attention_forward(
             "key's sequence and batch dims %s do not match value's %s" % (key.shape[:2], value.shape[:2]),
         )
         for name, weight in (("q", q_proj_weight), ("k", k_proj_weight), ("v", v_proj_weight)):
-            _require(
-                weight is not None, "use_separate_proj_weight is True but %s_proj_weight is None" % name
-            )
+            _require(weight is not None, "use_separate_proj_weight is True but %s_proj_weight is None" % name)
         biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
         q, k, v = _in_projection(query, key, value, q_proj_weight, k_proj_weight, v_proj_weight, *biases)
     else:

@@ -9,8 +9,8 @@ MODULE = "minitorch.nn.functional"
 
 
 def overridable(function):
-    """Puts the override check in front of a function: any of its arguments may carry an override.  Functions that are
-    called often write the check out instead, which saves a call."""
+    """Puts the override check in front of a function: any of its arguments may carry an override.  Functions
+    that are called often write the check out instead, which saves a call."""
 
     @wraps(function)
     def public(*args, **kwargs):
@@ -23,7 +23,8 @@ def overridable(function):
 
 
 def with_indices_or_not(plain, indexed, position, name):
-    """A function that calls `indexed` when its argument `return_indices`, at that position, is true, else `plain`."""
+    """A function that calls `indexed` when its argument `return_indices`, at that position, is true, else
+    `plain`."""
 
     def function(*args, **kwargs):
         if len(args) > position:

@@ -20,7 +20,8 @@ GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
 def pad(input, pad, mode="constant", value=None):
     """pad(input, pad, mode="constant", value=None) -> Tensor
 
-    Pads the last dimensions; `pad` holds (before, after) for the last dimension, then for the one before it, and so on.
+    Pads the last dimensions; `pad` holds (before, after) for the last dimension, then for the one before it,
+    and so on.
     """
     if has_torch_function_unary(input):
         return handle_torch_function(torch.nn.functional.pad, (input,), input, pad, mode=mode, value=value)
@@ -30,9 +31,7 @@ def pad(input, pad, mode="constant", value=None):
 # --- resizing ---
 
 _LINEAR = {3: "linear", 4: "bilinear", 5: "trilinear"}
-_SUPPORTED = (
-    "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
-)
+_SUPPORTED = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 
 
 def _is_integer(x):
@@ -51,14 +50,15 @@ def _output_geometry(input, size, scale_factor):
             return [size] * dims, None
         if len(size) != dims:
             raise ValueError(
-                "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
-                "%s and output size of %s. Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size in "
-                "(o1, o2, ...,oK) format." % (list(input.shape[2:]), size)
+                "Input and output must have the same number of spatial dimensions, but got input with "
+                "spatial dimensions of %s and output size of %s. Please provide input tensor in (N, C, d1, "
+                "d2, ...,dK) format and output size in (o1, o2, ...,oK) "
+                "format." % (list(input.shape[2:]), size)
             )
         if not all([_is_integer(x) for x in size]):
             raise TypeError(
-                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with "
-                "types %s" % [type(x) for x in size]
+                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], "
+                "but got size with types %s" % [type(x) for x in size]
             )
         return size, None
     if scale_factor is None:
@@ -67,9 +67,10 @@ def _output_geometry(input, size, scale_factor):
         return None, [scale_factor] * dims
     if len(scale_factor) != dims:
         raise ValueError(
-            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions "
-            "of %s and scale_factor of shape %s. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
-            "scale_factor in (s1, s2, ...,sK) format." % (list(input.shape[2:]), scale_factor)
+            "Input and scale_factor must have the same number of spatial dimensions, but got input with "
+            "spatial dimensions of %s and scale_factor of shape %s. Please provide input tensor in (N, C, "
+            "d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) "
+            "format." % (list(input.shape[2:]), scale_factor)
         )
     return None, scale_factor
 
@@ -103,7 +104,8 @@ def interpolate(
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
             raise ValueError(
-                "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+                "align_corners option can only be set with the interpolating modes: linear | bilinear | "
+                "bicubic | trilinear"
             )
     elif align_corners is None:
         align_corners = False
@@ -116,7 +118,8 @@ def interpolate(
         scales = None
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and ndim == 4):
         raise ValueError(
-            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D "
+            "tensor as input"
         )
     if ndim in _LINEAR:
         dims = ndim - 2
@@ -158,7 +161,8 @@ def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=
 def upsample_nearest(input, size=None, scale_factor=None):
     """The old name of interpolate in nearest mode."""
     warnings.warn(
-        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
+        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
     )
     return interpolate(input, size, scale_factor, mode="nearest")
 
@@ -166,7 +170,8 @@ def upsample_nearest(input, size=None, scale_factor=None):
 def upsample_bilinear(input, size=None, scale_factor=None):
     """The old name of interpolate in bilinear mode."""
     warnings.warn(
-        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
+        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
     )
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
@@ -176,8 +181,9 @@ def upsample_bilinear(input, size=None, scale_factor=None):
 
 def _warn_align_corners():
     warnings.warn(
-        "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
+        "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+        "Please specify align_corners=True if the old behavior is desired. See the documentation of "
+        "grid_sample for details.",
         stacklevel=4,
     )
 
@@ -190,12 +196,13 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     """
     if mode not in GRID_SAMPLE_INTERPOLATION_MODES:
         raise ValueError(
-            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '%s'" % mode
+            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: "
+            "'%s'" % mode
         )
     if padding_mode not in GRID_SAMPLE_PADDING_MODES:
         raise ValueError(
-            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '%s'"
-            % padding_mode
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', "
+            "but got: '%s'" % padding_mode
         )
     if align_corners is None:
         _warn_align_corners()
@@ -222,8 +229,8 @@ def affine_grid(theta, size, align_corners=None):
         raise ValueError("Expected theta to have floating point type, but got %s" % theta.dtype)
     if len(size) not in (4, 5):
         raise NotImplementedError(
-            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size %s."
-            % (size,)
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got "
+            "size %s." % (size,)
         )
     dims = len(size) - 2
     if theta.dim() != 3 or theta.shape[-2] != dims or theta.shape[-1] != dims + 1:
@@ -233,8 +240,9 @@ def affine_grid(theta, size, align_corners=None):
         )
     if align_corners and min(size[-dims:]) == 1:
         warnings.warn(
-            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is not "
-            "an intended use case of affine_grid. See the documentation of affine_grid for details.",
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when "
+            "align_corners=True. This is not an intended use case of affine_grid. See the documentation of "
+            "affine_grid for details.",
             stacklevel=3,
         )
     elif min(size) <= 0:

@@ -35,9 +35,7 @@ def _reduced(loss, reduction, mean=None):
 # --- classification ---
 
 
-def nll_loss(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
-):
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean") -> Tensor
 
     Minus the log-probability of the target class.
@@ -67,7 +65,8 @@ def cross_entropy(
     reduction="mean",
     label_smoothing=0.0,
 ):
-    """cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0) -> Tensor
+    """cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0) ->
+    Tensor
 
     The cross entropy between logits and class indices or class probabilities.
     """
@@ -115,16 +114,17 @@ def linear_cross_entropy(
         )
     if input.shape[-1] != linear_weight.shape[-1]:
         raise RuntimeError(
-            "expected equal input and linear_weight last dimensions (in_features), got %d and %d, respectively"
-            % (input.shape[-1], linear_weight.shape[-1])
+            "expected equal input and linear_weight last dimensions (in_features), got %d and %d, "
+            "respectively" % (input.shape[-1], linear_weight.shape[-1])
         )
     outputs = tuple(linear_weight.shape[:-1])
     if linear_bias is not None and tuple(linear_bias.shape) != outputs:
         raise RuntimeError("expected linear_bias shape %s, got %s" % (outputs, tuple(linear_bias.shape)))
     if len(outputs) > 1 and input.dim() == 1:
         raise RuntimeError(
-            "K-dimensional loss defined by linear_weight shape %s requires batched input, (N, %d), got unbatched input with "
-            "shape %s" % (tuple(linear_weight.shape), input.shape[-1], tuple(input.shape))
+            "K-dimensional loss defined by linear_weight shape %s requires batched input, (N, %d), got "
+            "unbatched input with shape "
+            "%s" % (tuple(linear_weight.shape), input.shape[-1], tuple(input.shape))
         )
     shape = tuple(input.shape[:-1]) + outputs
     if ignore_index is not None and tuple(target.shape) == shape:
@@ -152,8 +152,8 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     enum = _enum(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
-            "Using a target size (%s) that is different to the input size (%s) is deprecated. Please ensure they have the "
-            "same size." % (target.size(), input.size())
+            "Using a target size (%s) that is different to the input size (%s) is deprecated. Please "
+            "ensure they have the same size." % (target.size(), input.size())
         )
     if weight is not None:
         weight = weight.expand(torch.broadcast_shapes(target.size(), weight.size()))
@@ -164,7 +164,8 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 def binary_cross_entropy_with_logits(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
 ):
-    """binary_cross_entropy_with_logits(input, target, weight=None, reduction="mean", pos_weight=None) -> Tensor
+    """binary_cross_entropy_with_logits(input, target, weight=None, reduction="mean", pos_weight=None) ->
+    Tensor
 
     binary_cross_entropy of sigmoid(input), computed safely.
     """
@@ -206,9 +207,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 
 
 @overridable
-def multilabel_soft_margin_loss(
-    input, target, weight=None, size_average=None, reduce=None, reduction="mean"
-):
+def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """multilabel_soft_margin_loss(input, target, weight=None, reduction="mean") -> Tensor"""
     if size_average is not None or reduce is not None:
         reduction = _reduction.legacy_get_string(size_average, reduce)
@@ -242,7 +241,8 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 def ctc_loss(
     log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False
 ):
-    """ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False)
+    """ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean",
+    zero_infinity=False)
 
     The connectionist temporal classification loss.
     """
@@ -259,8 +259,9 @@ def _same_shape(input, target):
     if input.size() == target.size():
         return input, target
     warnings.warn(
-        "Using a target size (%s) that is different to the input size (%s). This will likely lead to incorrect results due "
-        "to broadcasting. Please ensure they have the same size." % (target.size(), input.size()),
+        "Using a target size (%s) that is different to the input size (%s). This will likely lead to "
+        "incorrect results due to broadcasting. Please ensure they have the same "
+        "size." % (target.size(), input.size()),
         stacklevel=3,
     )
     return torch.broadcast_tensors(input, target)
@@ -270,9 +271,7 @@ def _weighted(errors, weight, input, reduction, mean):
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
     if reduction not in ("none", "mean", "sum"):
-        raise ValueError(
-            "Invalid reduction mode: %s. Expected one of 'none', 'mean', 'sum'." % (reduction,)
-        )
+        raise ValueError("Invalid reduction mode: %s. Expected one of 'none', 'mean', 'sum'." % (reduction,))
     return _reduced(errors * weight, reduction, mean)
 
 
@@ -414,15 +413,13 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
 
 @overridable
-def margin_ranking_loss(
-    input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
-):
+def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """margin_ranking_loss(input1, input2, target, margin=0, reduction="mean") -> Tensor"""
     enum = _enum(reduction, size_average, reduce)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
-            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: %s, input2: %s, "
-            "target: %s " % (input1.size(), input2.size(), target.size())
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: %s, "
+            "input2: %s, target: %s " % (input1.size(), input2.size(), target.size())
         )
     return _VF.margin_ranking_loss(input1, input2, target, margin, enum)
 
@@ -434,9 +431,7 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
 
 
 @overridable
-def cosine_embedding_loss(
-    input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
-):
+def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """cosine_embedding_loss(input1, input2, target, margin=0, reduction="mean") -> Tensor"""
     return _VF.cosine_embedding_loss(input1, input2, target, margin, _enum(reduction, size_average, reduce))
 
@@ -454,7 +449,8 @@ def triplet_margin_loss(
     reduce=None,
     reduction="mean",
 ):
-    """triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, reduction="mean")"""
+    """triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False,
+    reduction="mean")"""
     enum = _enum(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError("margin must be greater than 0, got %s" % margin)
@@ -465,8 +461,8 @@ def triplet_margin_loss(
 def triplet_margin_with_distance_loss(
     anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
 ):
-    """triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False,
-    reduction="mean") -> Tensor"""
+    """triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0,
+    swap=False, reduction="mean") -> Tensor"""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError("%s is not a valid value for reduction" % (reduction,))
     if margin <= 0:
@@ -474,8 +470,8 @@ def triplet_margin_with_distance_loss(
     dims = (anchor.ndim, positive.ndim, negative.ndim)
     if len(set(dims)) > 1:
         raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
-            "%dD, positive %dD, and negative %dD inputs" % dims
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            "dimensions, but got: anchor %dD, positive %dD, and negative %dD inputs" % dims
         )
     if distance_function is None:
         distance_function = torch.pairwise_distance

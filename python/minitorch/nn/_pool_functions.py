@@ -34,8 +34,11 @@ def max_pool1d_with_indices(
     return _VF.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    """max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False)"""
+def _max_pool1d(
+    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+):
+    """max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
+    return_indices=False)"""
     if has_torch_function_unary(input):
         return handle_torch_function(
             max_pool1d,
@@ -72,8 +75,11 @@ def max_pool2d_with_indices(
     return _nn.max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-def _max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    """max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False)"""
+def _max_pool2d(
+    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+):
+    """max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
+    return_indices=False)"""
     if has_torch_function_unary(input):
         return handle_torch_function(
             max_pool2d,
@@ -110,8 +116,11 @@ def max_pool3d_with_indices(
     return _nn.max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-def _max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    """max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False)"""
+def _max_pool3d(
+    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+):
+    """max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
+    return_indices=False)"""
     if has_torch_function_unary(input):
         return handle_torch_function(
             max_pool3d,
@@ -203,7 +212,9 @@ def _fractional(dims):
                 raise ValueError("%s requires specifying either an output_size or an output_ratio" % name)
             ratio = _ntuple(dims)(output_ratio)
             if len(ratio) > dims:
-                raise ValueError("%s requires output_ratio to either be a single Int or tuple of Ints." % name)
+                raise ValueError(
+                    "%s requires output_ratio to either be a single Int or tuple of Ints." % name
+                )
             output_size = [int(input.size(d - dims) * ratio[d]) for d in range(dims)]
         if _random_samples is None:
             batch = 1 if input.dim() == dims + 1 else input.size(0)
@@ -267,8 +278,8 @@ def _unpool_output_size(input, kernel_size, stride, padding, output_size):
     for d in range(dims):
         if chosen[d] < 0:
             raise ValueError(
-                "max_unpooling: output_size must contain non-negative spatial dimensions, but got output_size[%d]=%d"
-                % (d, chosen[d])
+                "max_unpooling: output_size must contain non-negative spatial dimensions, but got "
+                "output_size[%d]=%d" % (d, chosen[d])
             )
     return list(chosen)
 
@@ -321,9 +332,7 @@ def _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, window, max_pool,
 @overridable
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False) -> Tensor"""
-    return _lp_pool(
-        input, norm_type, kernel_size, stride, ceil_mode, kernel_size, max_pool1d, _VF.avg_pool1d
-    )
+    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, kernel_size, max_pool1d, _VF.avg_pool1d)
 
 
 @overridable
@@ -344,9 +353,5 @@ def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     )
 
 
-__all__ = [
-    name
-    for name in globals()
-    if "pool" in name and not name.startswith("_")
-]
+__all__ = [name for name in globals() if "pool" in name and not name.startswith("_")]
 publish(globals(), __all__)

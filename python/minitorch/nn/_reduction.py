@@ -23,7 +23,8 @@ def legacy_get_string(size_average, reduce, emit_warning=True):
     name = ("mean" if size_average else "sum") if reduce else "none"
     if emit_warning:
         warnings.warn(
-            "size_average and reduce args will be deprecated, please use reduction='%s' instead." % name, stacklevel=3
+            "size_average and reduce args will be deprecated, please use reduction='%s' instead." % name,
+            stacklevel=3,
         )
     return name
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Recurrent layers as functions: steps, layers over padded or packed sequences, stacks of layers.
 
-The products with the inputs of all steps are one matrix product per layer; a step adds the product with its state.
+The products with the inputs of all steps are one matrix product per layer; a step adds the product with its
+state.
 """
 
 import minitorch as torch
@@ -102,8 +103,8 @@ def _packed_reverse(step, rows, initial, weights):
 def run(mode, input, state, weights, layout, batch_sizes=None):
     """run(mode, input, state, weights, layout, batch_sizes=None) -> output, final state (tuple)
 
-    `state` is a tuple of tensors (layer and direction, batch, size); `weights` a flat list; `layout` has bias,
-    num_layers, dropout, training, bidirectional, batch_first.  With `batch_sizes`, `input` is packed.
+    `state` is a tuple of tensors (layer and direction, batch, size); `weights` a flat list; `layout` has
+    bias, num_layers, dropout, training, bidirectional, batch_first.  With `batch_sizes`, `input` is packed.
     """
     per_layer = (4 if layout.bias else 2) + (len(state) == 2 and layout.proj_size > 0)
     directions = 2 if layout.bidirectional else 1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Functions of neural networks without parameters of their own.
 
-Those that are one op are the op itself.  The others check for overrides, then their arguments, and call ops; losses,
-pooling, image functions and attention have files of their own.
+Those that are one op are the op itself.  The others check for overrides, then their arguments, and call ops;
+losses, pooling, image functions and attention have files of their own.
 """
 
 import warnings
@@ -33,9 +33,9 @@ _VF = _C._VariableFunctions
 # --- functions that are one op ---
 
 for _name in """
-    conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d adaptive_avg_pool1d
-    relu_ selu_ celu_ prelu rrelu_ hardshrink threshold_ bilinear pixel_shuffle pixel_unshuffle channel_shuffle
-    native_channel_shuffle pairwise_distance pdist cosine_similarity
+    conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d
+    adaptive_avg_pool1d relu_ selu_ celu_ prelu rrelu_ hardshrink threshold_ bilinear pixel_shuffle
+    pixel_unshuffle channel_shuffle native_channel_shuffle pairwise_distance pdist cosine_similarity
 """.split():
     if hasattr(_VF, _name):
         globals()[_name] = getattr(_VF, _name)
@@ -218,7 +218,8 @@ def hardswish(input, inplace=False):
 
 def _get_softmax_dim(name, ndim, stacklevel):
     warnings.warn(
-        "Implicit dimension choice for %s has been deprecated. Change the call to include dim=X as an argument." % name,
+        "Implicit dimension choice for %s has been deprecated. Change the call to include dim=X as an "
+        "argument." % name,
         stacklevel=stacklevel,
     )
     return 0 if ndim in (0, 1, 3) else 1
@@ -338,18 +339,19 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     ndim = input.dim()
     if ndim not in (2, 3):
         raise RuntimeError(
-            "dropout1d: Expected 2D or 3D input, but received a %dD input. Note that dropout1d exists to provide "
-            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension "
-            "(i.e. 2D or 3D inputs)." % ndim
+            "dropout1d: Expected 2D or 3D input, but received a %dD input. Note that dropout1d exists to "
+            "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
+            "optional batch dimension (i.e. 2D or 3D inputs)." % ndim
         )
     return _channel_dropout(input, p, training, inplace, ndim == 3)
 
 
 def _warn_channel_dropout(name, ndim, dims):
     warnings.warn(
-        "%s: Received a %d-D input to %s, which is deprecated and will result in an error in a future release. To retain the "
-        "behavior and silence this warning, please use dropout instead. Note that %s exists to provide channel-wise dropout "
-        "on inputs with %d spatial dimensions, a channel dimension, and an optional batch dimension (i.e. %dD or %dD "
+        "%s: Received a %d-D input to %s, which is deprecated and will result in an error in a future "
+        "release. To retain the behavior and silence this warning, please use dropout instead. Note that "
+        "%s exists to provide channel-wise dropout on inputs with %d spatial dimensions, a channel "
+        "dimension, and an optional batch dimension (i.e. %dD or %dD "
         "inputs)." % (name, ndim, name, name, dims, dims + 1, dims + 2),
         stacklevel=4,
     )
@@ -367,10 +369,11 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
         _warn_channel_dropout("dropout2d", ndim, 2)
     if ndim == 3:
         warnings.warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
-            "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
-            "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
-            "channel-wise dropout behavior, please switch to using dropout1d instead.",
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
+            "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel dim. "
+            "This behavior will change in a future release to interpret the input as one without a batch "
+            "dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout behavior, please "
+            "switch to using dropout1d instead.",
             stacklevel=3,
         )
     return _channel_dropout(input, p, training, inplace, True)
@@ -405,10 +408,11 @@ def embedding(
     scale_grad_by_freq=False,
     sparse=False,
 ):
-    """embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False)
+    """embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
+    sparse=False)
 
-    The rows of `weight` that the indices name.  The row `padding_idx` gets no gradient; rows used that are longer than
-    `max_norm` are shortened in place.
+    The rows of `weight` that the indices name.  The row `padding_idx` gets no gradient; rows used that are
+    longer than `max_norm` are shortened in place.
     """
     if has_torch_function_variadic(input, weight):
         return handle_torch_function(
@@ -444,8 +448,8 @@ def _bags(input, offsets, per_sample_weights):
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-                "sequences. However, found offsets of type %s" % type(offsets)
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed "
+                "length sequences. However, found offsets of type %s" % type(offsets)
             )
         step = input.size(1)
         offsets = torch.arange(0, input.numel(), step, dtype=input.dtype, device=input.device)
@@ -475,22 +479,22 @@ def embedding_bag(
     include_last_offset=False,
     padding_idx=None,
 ):
-    """embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean",
-    sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None) -> Tensor
+    """embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False,
+    mode="mean", sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None) -> Tensor
 
     Sums, means or maxima of bags of embeddings.
     """
     if weight.dtype == torch.long and input.is_floating_point():
         warnings.warn(
-            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
-            "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, "
+            "input, ...)` is deprecated, and should now be `embedding_bag(input, weight, ...)`.",
             stacklevel=3,
         )
         weight, input = input, weight
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
         raise ValueError(
-            "embedding_bag: If per_sample_weights (%s) is not None, then it must have the same shape as the input (%s)"
-            % (per_sample_weights.shape, input.shape)
+            "embedding_bag: If per_sample_weights (%s) is not None, then it must have the same shape as "
+            "the input (%s)" % (per_sample_weights.shape, input.shape)
         )
     if weight.dim() != 2:
         raise ValueError("weight has to be a 2D Tensor, but got Tensor of dimension %d" % weight.dim())
@@ -507,8 +511,8 @@ def embedding_bag(
         _renorm(weight, input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
-            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
-            "mode='%s'). Please open a feature request on GitHub." % mode
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
+            "mode='sum' (got mode='%s'). Please open a feature request on GitHub." % mode
         )
     return _VF.embedding_bag(
         weight,
@@ -531,15 +535,14 @@ def _verify_batch_size(size):
     for length in size[2:]:
         count *= length
     if count == 1:
-        raise ValueError(
-            "Expected more than 1 value per channel when training, got input size %s" % (size,)
-        )
+        raise ValueError("Expected more than 1 value per channel when training, got input size %s" % (size,))
 
 
 def batch_norm(
     input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
 ):
-    """batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5)
+    """batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1,
+    eps=1e-5)
 
     Normalises each channel over the batch, or by the running statistics outside training.
     """
@@ -570,9 +573,7 @@ def _verify_spatial_size(size):
     for length in size[2:]:
         count *= length
     if count == 1:
-        raise ValueError(
-            "Expected more than 1 spatial element when training, got input size %s" % (size,)
-        )
+        raise ValueError("Expected more than 1 spatial element when training, got input size %s" % (size,))
 
 
 @overridable
@@ -632,9 +633,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
             group_norm, (input, weight, bias), input, num_groups, weight=weight, bias=bias, eps=eps
         )
     if input.dim() < 2:
-        raise RuntimeError(
-            "Expected at least 2 dimensions for input tensor but received %d" % input.dim()
-        )
+        raise RuntimeError("Expected at least 2 dimensions for input tensor but received %d" % input.dim())
     size = input.size()
     _verify_batch_size([size[0] * size[1] // num_groups, num_groups] + list(size[2:]))
     return _VF.group_norm(input, num_groups, weight, bias, eps, False)
@@ -648,7 +647,9 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """
     ndim = input.dim()
     if ndim < 3:
-        raise ValueError("Expected 3D or higher dimensionality                          input (got %d dimensions)" % ndim)
+        raise ValueError(
+            "Expected 3D or higher dimensionality                          input (got %d dimensions)" % ndim
+        )
     if input.numel() == 0:
         return input
     squares = input.mul(input)

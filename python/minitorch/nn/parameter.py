@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parameter and Buffer: tensors that a module registers when they are assigned to it, and their uninitialised forms
-for lazy modules."""
+"""Parameter and Buffer: tensors that a module registers when they are assigned to it, and their uninitialised
+forms for lazy modules."""
 
 import minitorch as torch
 from minitorch import _C
@@ -22,7 +22,9 @@ class _ParameterMeta(_C._TensorMeta):
         if type.__instancecheck__(cls, instance):
             return True
         # Instances of other tensor classes can be parameters too.
-        return cls is Parameter and isinstance(instance, torch.Tensor) and getattr(instance, "_is_param", False)
+        return (
+            cls is Parameter and isinstance(instance, torch.Tensor) and getattr(instance, "_is_param", False)
+        )
 
 
 class Parameter(torch.Tensor, metaclass=_ParameterMeta):
@@ -40,10 +42,10 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         result = data.detach().requires_grad_(requires_grad)
         if type(result) is not kind:
             raise RuntimeError(
-                "Creating a Parameter from an instance of type %s requires that detach() returns an instance of the same "
-                "type, but return type %s was found instead. To use the type as a Parameter, please correct the detach() "
-                "semantics defined by its __torch_dispatch__() implementation."
-                % (kind.__name__, type(result).__name__)
+                "Creating a Parameter from an instance of type %s requires that detach() returns an "
+                "instance of the same type, but return type %s was found instead. To use the type as a "
+                "Parameter, please correct the detach() semantics defined by its __torch_dispatch__() "
+                "implementation." % (kind.__name__, type(result).__name__)
             )
         result._is_param = True
         return result
@@ -99,14 +101,17 @@ class Buffer(torch.Tensor, metaclass=_BufferMeta):
 # --- uninitialised parameters and buffers ---
 
 _ALLOWED = (
-    "__hash__ size copy_ is_complex is_floating_point half float double char short int long cuda cpu to get_device"
+    "__hash__ size copy_ is_complex is_floating_point half float double char short int long cuda cpu to "
+    "get_device"
 )
 
 
 class UninitializedTensorMixin:
     """A tensor whose shape is not known yet: only moves, casts and `materialize` are allowed."""
 
-    _allowed_methods = [getattr(torch.Tensor, name) for name in _ALLOWED.split() if hasattr(torch.Tensor, name)]
+    _allowed_methods = [
+        getattr(torch.Tensor, name) for name in _ALLOWED.split() if hasattr(torch.Tensor, name)
+    ]
 
     def materialize(self, shape, device=None, dtype=None):
         """Gives the tensor its shape; the values are not initialised."""
@@ -118,14 +123,14 @@ class UninitializedTensorMixin:
     def shape(self):
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
-            "to initialize the parameters before accessing their attributes."
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
+            "Call `forward` to initialize the parameters before accessing their attributes."
         )
 
     def share_memory_(self):
         raise RuntimeError(
-            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
-            "before calling `module.share_memory()`."
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the "
+            "parameters before calling `module.share_memory()`."
         )
 
     def __repr__(self):
@@ -139,9 +144,10 @@ class UninitializedTensorMixin:
         if func in cls._allowed_methods or type(func).__name__ == "method-wrapper":
             return super().__torch_function__(func, types, args, kwargs or {})
         raise ValueError(
-            "Attempted to use an uninitialized parameter in %s. This error happens when you are using a `LazyModule` or "
-            "explicitly manipulating `torch.nn.parameter.%s` objects. When using LazyModules Call `forward` with a dummy "
-            "batch to initialize the parameters before calling torch functions" % (func, cls.__name__)
+            "Attempted to use an uninitialized parameter in %s. This error happens when you are using a "
+            "`LazyModule` or explicitly manipulating `torch.nn.parameter.%s` objects. When using "
+            "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling "
+            "torch functions" % (func, cls.__name__)
         )
 
 

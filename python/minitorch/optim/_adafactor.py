@@ -8,8 +8,8 @@ __all__ = ["Adafactor"]
 
 
 class Adafactor(GroupOptimizer):
-    """Adafactor(params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, foreach=None,
-    maximize=False)
+    """Adafactor(params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *,
+    foreach=None, maximize=False)
 
     Keeps row and column means of the squared gradients of matrices instead of all of them.
     """

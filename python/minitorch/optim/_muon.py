@@ -36,8 +36,8 @@ def _adjusted(lr, how, shape):
 
 
 class Muon(GroupOptimizer):
-    """Muon(params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, ns_coefficients=(3.4445, -4.775, 2.0315),
-    eps=1e-7, ns_steps=5, adjust_lr_fn=None)
+    """Muon(params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, ns_coefficients=(3.4445, -4.775,
+    2.0315), eps=1e-7, ns_steps=5, adjust_lr_fn=None)
 
     For matrices only; other parameters go to another optimizer.
     """
@@ -78,7 +78,8 @@ class Muon(GroupOptimizer):
             for p in group["params"]:
                 if p.ndim != 2:
                     raise ValueError(
-                        "Muon only supports 2D parameters whereas we found a parameter with size: %s" % (p.size(),)
+                        "Muon only supports 2D parameters whereas we found a parameter with size: %s"
+                        % (p.size(),)
                     )
 
     def _new_state(self, group, param):

@@ -8,8 +8,8 @@ __all__ = ["Adadelta"]
 
 
 class Adadelta(GroupOptimizer):
-    """Adadelta(params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False,
-    differentiable=False)"""
+    """Adadelta(params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False,
+    maximize=False, differentiable=False)"""
 
     _later_options = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 

@@ -8,8 +8,8 @@ __all__ = ["Adagrad"]
 
 
 class Adagrad(GroupOptimizer):
-    """Adagrad(params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
-    maximize=False, differentiable=False, fused=None)"""
+    """Adagrad(params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10,
+    foreach=None, *, maximize=False, differentiable=False, fused=None)"""
 
     _later_options = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
 

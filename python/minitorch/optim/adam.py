@@ -136,7 +136,8 @@ def _update_with_tensors(group, params, grads, states):
         step = state["step"]
         if not differentiable and step.device.type == "cpu":
             raise AssertionError(
-                "If capturable=True, params and state_steps must be on supported devices: ['cuda', 'xpu', 'hpu']."
+                "If capturable=True, params and state_steps must be on supported devices: ['cuda', 'xpu', "
+                "'hpu']."
             )
         if differentiable and step.requires_grad:
             raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")

@@ -7,8 +7,8 @@ __all__ = ["AdamW"]
 
 
 class AdamW(Adam):
-    """AdamW(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False,
-    foreach=None, capturable=False, differentiable=False, fused=None)"""
+    """AdamW(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *,
+    maximize=False, foreach=None, capturable=False, differentiable=False, fused=None)"""
 
     def __init__(
         self,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""L-BFGS: a quasi-Newton method with limited memory and an optional line search for the strong Wolfe conditions."""
+"""L-BFGS: a quasi-Newton method with limited memory and an optional line search for the strong Wolfe
+conditions."""
 
 import minitorch as torch
 from minitorch.optim.optimizer import Optimizer, _to_scalar, check_lr
@@ -110,8 +111,9 @@ def _strong_wolfe(evaluate, t, d, start, c1=1e-4, c2=0.9, tolerance_change=1e-9,
 
 
 class LBFGS(Optimizer):
-    """LBFGS(params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100,
-    line_search_fn=None): `step` needs a closure that computes the loss and its gradients."""
+    """LBFGS(params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9,
+    history_size=100, line_search_fn=None): `step` needs a closure that computes the loss and its
+    gradients."""
 
     def __init__(
         self,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Learning-rate schedules.
 
-A schedule is stepped after the optimizer and writes `lr` into the groups.  Most compute the next rate from the present
-one (so that schedules can be chained); `_get_closed_form_lr`, where it exists, computes the rate of any epoch.
+A schedule is stepped after the optimizer and writes `lr` into the groups.  Most compute the next rate from
+the present one (so that schedules can be chained); `_get_closed_form_lr`, where it exists, computes the rate
+of any epoch.
 """
 
 import math
@@ -36,9 +37,9 @@ __all__ = [
 ]
 
 EPOCH_DEPRECATION_WARNING = (
-    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
-    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed form is "
-    "used instead of the new chainable form, where available."
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. "
+    "Please use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different "
+    "from None, the closed form is used instead of the new chainable form, where available."
 )
 
 
@@ -107,9 +108,11 @@ class LRScheduler:
                 group.setdefault("initial_lr", _copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
-                    "param 'initial_lr' is not specified in param_groups[%d] when resuming scheduler with last_epoch >= 0.\n"
+                    "param 'initial_lr' is not specified in param_groups[%d] when resuming scheduler with "
+                    "last_epoch >= 0.\n"
                     "This typically happens when:\n"
-                    "1. You're trying to resume training from a checkpoint but haven't properly loaded the optimizer state\n"
+                    "1. You're trying to resume training from a checkpoint but haven't properly loaded the "
+                    "optimizer state\n"
                     "2. You're using last_epoch >= 0 for a fresh training run (not recommended)" % index
                 )
         self.base_lrs = _param_groups_val_list(optimizer, "initial_lr")
@@ -153,17 +156,19 @@ class LRScheduler:
     def _check_order(self):
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
             warnings.warn(
-                "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, "
-                "make sure to call `optimizer.step()` before `lr_scheduler.step()`. See more details at "
+                "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
+                "initialization. Please, make sure to call `optimizer.step()` before "
+                "`lr_scheduler.step()`. See more details at "
                 "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
                 UserWarning,
                 stacklevel=3,
             )
         elif not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
-                "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
-                "result in PyTorch skipping the first value of the learning rate schedule. See more details at "
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and "
+                "later, you should call them in the opposite order: `optimizer.step()` before "
+                "`lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping the first "
+                "value of the learning rate schedule. See more details at "
                 "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
                 UserWarning,
                 stacklevel=3,
@@ -212,7 +217,8 @@ def _warn_get_lr_called_within_step(scheduler):
 
 
 class _WithLambdas(LRScheduler):
-    """Schedules with one function per group.  Functions are not saved; the attributes of callable objects are."""
+    """Schedules with one function per group.  Functions are not saved; the attributes of callable objects
+    are."""
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
         self.optimizer = optimizer
@@ -256,7 +262,8 @@ class LambdaLR(_WithLambdas):
 
 
 class MultiplicativeLR(_WithLambdas):
-    """MultiplicativeLR(optimizer, lr_lambda, last_epoch=-1): the present rate times a function of the epoch."""
+    """MultiplicativeLR(optimizer, lr_lambda, last_epoch=-1): the present rate times a function of the
+    epoch."""
 
     def _check_lambdas(self):
         for function in self.lr_lambdas:
@@ -314,7 +321,8 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """ConstantLR(optimizer, factor=1/3, total_iters=5, last_epoch=-1): times a factor for the first total_iters epochs."""
+    """ConstantLR(optimizer, factor=1/3, total_iters=5, last_epoch=-1): times a factor for the first
+    total_iters epochs."""
 
     def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
         if factor > 1.0 or factor < 0:
@@ -337,8 +345,8 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """LinearLR(optimizer, start_factor=1/3, end_factor=1.0, total_iters=5, last_epoch=-1): a factor that goes from one
-    value to the other in a line."""
+    """LinearLR(optimizer, start_factor=1/3, end_factor=1.0, total_iters=5, last_epoch=-1): a factor that goes
+    from one value to the other in a line."""
 
     def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
         if start_factor > 1.0 or start_factor <= 0:
@@ -359,7 +367,9 @@ class LinearLR(LRScheduler):
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._current()
         rise = self.end_factor - self.start_factor
-        return self._scaled(1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
+        return self._scaled(
+            1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
+        )
 
     def _get_closed_form_lr(self):
         rise = self.end_factor - self.start_factor
@@ -383,7 +393,8 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """PolynomialLR(optimizer, total_iters=5, power=1.0, last_epoch=-1): falls to zero as a power of the epochs left."""
+    """PolynomialLR(optimizer, total_iters=5, power=1.0, last_epoch=-1): falls to zero as a power of the
+    epochs left."""
 
     def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
         self.total_iters = total_iters
@@ -407,8 +418,8 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """CosineAnnealingLR(optimizer, T_max, eta_min=0.0, last_epoch=-1): half a cosine down to eta_min in T_max epochs,
-    and up again."""
+    """CosineAnnealingLR(optimizer, T_max, eta_min=0.0, last_epoch=-1): half a cosine down to eta_min in T_max
+    epochs, and up again."""
 
     def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
         self.T_max = T_max
@@ -421,7 +432,9 @@ class CosineAnnealingLR(LRScheduler):
         if self._is_initial:
             return self._current()
         if self._step_count == 1 and epoch > 0:
-            return [low + (base - low) * (1 + math.cos(epoch * math.pi / period)) / 2 for base in self.base_lrs]
+            return [
+                low + (base - low) * (1 + math.cos(epoch * math.pi / period)) / 2 for base in self.base_lrs
+            ]
         groups = self.optimizer.param_groups
         if (epoch - 1 - period) % (2 * period) == 0:  # the recursion below would divide by zero
             return [
@@ -445,8 +458,8 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """CosineAnnealingWarmRestarts(optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1): starts anew at the top after
-    T_0 epochs, then after T_mult times as many, and so on."""
+    """CosineAnnealingWarmRestarts(optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1): starts anew at the
+    top after T_0 epochs, then after T_mult times as many, and so on."""
 
     def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
         if T_0 <= 0 or not isinstance(T_0, int):
@@ -513,9 +526,7 @@ class _WithMomentum(LRScheduler):
     def _init_momentum(self, optimizer, base_momentum, max_momentum, last_epoch):
         """(base, max) momentum per group; at the start the groups get the largest."""
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-            raise ValueError(
-                "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-            )
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         self.use_beta1 = "betas" in optimizer.defaults
         bases = _format_param("base_momentum", optimizer, base_momentum)
         tops = _format_param("max_momentum", optimizer, max_momentum)
@@ -534,8 +545,9 @@ class _WithMomentum(LRScheduler):
 
 
 class CyclicLR(_WithMomentum):
-    """CyclicLR(optimizer, base_lr, max_lr, step_size_up=2000, step_size_down=None, mode="triangular", gamma=1.0,
-    scale_fn=None, scale_mode="cycle", cycle_momentum=True, base_momentum=0.8, max_momentum=0.9, last_epoch=-1)"""
+    """CyclicLR(optimizer, base_lr, max_lr, step_size_up=2000, step_size_down=None, mode="triangular",
+    gamma=1.0, scale_fn=None, scale_mode="cycle", cycle_momentum=True, base_momentum=0.8, max_momentum=0.9,
+    last_epoch=-1)"""
 
     def __init__(
         self,
@@ -749,13 +761,14 @@ def _check_parts(owner, optimizer, schedulers):
             raise TypeError("%s at index %d should have `optimizer` as its attribute." % (kind, index))
         if isinstance(scheduler, ReduceLROnPlateau):
             raise ValueError(
-                "%s does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when "
-                "calling `step`, but got one at index %d in the given schedulers sequence." % (kind, index)
+                "%s does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                "specified when calling `step`, but got one at index %d in the given schedulers "
+                "sequence." % (kind, index)
             )
         if optimizer != scheduler.optimizer:
             raise ValueError(
-                "%s expects all schedulers to belong to the same optimizer, but got scheduler %s at index %d has %s, which "
-                "is different from %s."
+                "%s expects all schedulers to belong to the same optimizer, but got scheduler %s at index "
+                "%d has %s, which is different from %s."
                 % (kind, type(scheduler).__name__, index, scheduler.optimizer, type(optimizer).__name__)
             )
 
@@ -775,26 +788,25 @@ class _Composite(LRScheduler):
 
 
 class SequentialLR(_Composite):
-    """SequentialLR(optimizer, schedulers, milestones, last_epoch=-1): one schedule after the other, changing at the
-    milestones."""
+    """SequentialLR(optimizer, schedulers, milestones, last_epoch=-1): one schedule after the other, changing
+    at the milestones."""
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         if len(schedulers) < 1:
-            raise ValueError(
-                "%s expects at least one scheduler, but got no scheduler." % type(self).__name__
-            )
+            raise ValueError("%s expects at least one scheduler, but got no scheduler." % type(self).__name__)
         _check_parts(self, optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
-                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone "
-                "points, but got number of schedulers %d and the number of milestones to be equal to %d"
-                % (len(schedulers), len(milestones))
+                "Sequential Schedulers expects number of schedulers provided to be one more than the "
+                "number of milestone points, but got number of schedulers %d and the number of milestones "
+                "to be equal to %d" % (len(schedulers), len(milestones))
             )
         self._schedulers = schedulers
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        # Each part has taken its first step when it was made: that is undone, and the first part begins again.
+        # Each part has taken its first step when it was made: that is undone, and the first part begins
+        # again.
         for group in optimizer.param_groups:
             _update_param_group_val(group, "lr", group["initial_lr"])
         self.recursive_undo()
@@ -824,7 +836,8 @@ class SequentialLR(_Composite):
 
 
 class ChainedScheduler(_Composite):
-    """ChainedScheduler(schedulers, optimizer=None): all schedules at once, each changing what the one before made."""
+    """ChainedScheduler(schedulers, optimizer=None): all schedules at once, each changing what the one before
+    made."""
 
     def __init__(self, schedulers, optimizer=None):
         if len(schedulers) < 1:
@@ -848,8 +861,9 @@ class ChainedScheduler(_Composite):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """ReduceLROnPlateau(optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0,
-    min_lr=0, eps=1e-8): times `factor` when a quantity has not got better for `patience` epochs."""
+    """ReduceLROnPlateau(optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel",
+    cooldown=0, min_lr=0, eps=1e-8): times `factor` when a quantity has not got better for `patience`
+    epochs."""
 
     def __init__(
         self,
@@ -940,10 +954,10 @@ class ReduceLROnPlateau(LRScheduler):
         if len(groups) != len(self.min_lrs):
             if self.default_min_lr is None:
                 raise RuntimeError(
-                    "The number of param groups in the `optimizer` (%d) differs from when `ReduceLROnPlateau` was "
-                    "initialized (%d), usually due to a new param group being added to the optimizer. Please modify the "
-                    "`min_lrs` field to match the length of the `optimizer` param groups."
-                    % (len(groups), len(self.min_lrs))
+                    "The number of param groups in the `optimizer` (%d) differs from when "
+                    "`ReduceLROnPlateau` was initialized (%d), usually due to a new param group being "
+                    "added to the optimizer. Please modify the `min_lrs` field to match the length of the "
+                    "`optimizer` param groups." % (len(groups), len(self.min_lrs))
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
         for low, group in zip(self.min_lrs, groups):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Optimizer: parameter groups, state by parameter, state dictionaries, hooks.
 
-An algorithm derives from `GroupOptimizer` and defines two methods: `_new_state` makes the state of a parameter at its
-first step, `_update` changes a list of parameters by their gradients.  The order of operations in `_update` is that of
-PyTorch's plain (not fused) implementation, so that results are equal to the last bit.
+An algorithm derives from `GroupOptimizer` and defines two methods: `_new_state` makes the state of a
+parameter at its first step, `_update` changes a list of parameters by their gradients.  The order of
+operations in `_update` is that of PyTorch's plain (not fused) implementation, so that results are equal to
+the last bit.
 """
 
 import functools
@@ -70,7 +71,8 @@ def _hooked(step):
             if answer is not None:
                 if not isinstance(answer, tuple) or len(answer) != 2:
                     raise RuntimeError(
-                        "%s must return None or a tuple of (new_args, new_kwargs), but got %s." % (step, answer)
+                        "%s must return None or a tuple of (new_args, new_kwargs), but got %s."
+                        % (step, answer)
                     )
                 args, kwargs = answer
         result = step(*args, **kwargs)
@@ -83,8 +85,9 @@ def _hooked(step):
 
 
 class Optimizer:
-    """Optimizer(params, defaults): base class.  `params` is an iterable of tensors, of (name, tensor) pairs or of
-    dictionaries, which are groups with options of their own; `defaults` are the options of the others."""
+    """Optimizer(params, defaults): base class.  `params` is an iterable of tensors, of (name, tensor) pairs
+    or of dictionaries, which are groups with options of their own; `defaults` are the options of the
+    others."""
 
     def __init__(self, params, defaults):
         self.defaults = defaults
@@ -146,11 +149,13 @@ class Optimizer:
         return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook, prepend=False):
-        """`hook(optimizer, state_dict)` runs after the state dictionary is made and may return another one."""
+        """`hook(optimizer, state_dict)` runs after the state dictionary is made and may return another
+        one."""
         return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook, prepend=False):
-        """`hook(optimizer, state_dict)` runs before a state dictionary is loaded and may return another one."""
+        """`hook(optimizer, state_dict)` runs before a state dictionary is loaded and may return another
+        one."""
         return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook, prepend=False):
@@ -160,7 +165,8 @@ class Optimizer:
     # --- state dictionaries ---
 
     def state_dict(self):
-        """{"state": ..., "param_groups": ...}, in which parameters are numbered in the order of the groups."""
+        """{"state": ..., "param_groups": ...}, in which parameters are numbered in the order of the
+        groups."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         numbers = {}
@@ -198,7 +204,8 @@ class Optimizer:
         for group, saved in zip(self.param_groups, saved_groups):
             if len(group["params"]) != len(saved["params"]):
                 raise ValueError(
-                    "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+                    "loaded state dict contains a parameter group that doesn't match the size of "
+                    "optimizer's group"
                 )
             for number, param in zip(saved["params"], group["params"]):
                 param_of[number] = param
@@ -226,14 +233,16 @@ class Optimizer:
         params = param_group["params"]
         if isinstance(params, set):
             raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
-                "change between runs. Please use a list instead."
+                "optimizer parameters need to be organized in ordered collections, but the ordering of "
+                "tensors in sets will change between runs. Please use a list instead."
             )
         params = [params] if isinstance(params, torch.Tensor) else list(params)
         names = [param[0] for param in params if isinstance(param, tuple)]
         if names:
             if len(names) != len(params):
-                raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+                raise ValueError(
+                    "all optimizer params should be with/without names. Some param names are missing"
+                )
             param_group["param_names"] = names
             params = [param[1] for param in params]
         param_group["params"] = params
@@ -253,15 +262,15 @@ class Optimizer:
         own = set(params)
         if len(params) != len(own):
             warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
-                "github.com/pytorch/pytorch/issues/40967 for more information",
+                "optimizer contains a parameter group with duplicate parameters; in future, this will "
+                "cause an error; see github.com/pytorch/pytorch/issues/40967 for more information",
                 stacklevel=3,
             )
         for group in self.param_groups:
             if ("param_names" in param_group) != ("param_names" in group):
                 raise ValueError(
-                    "all optimizer param groups should be with/without names. cannot add param group %s to the optimizer"
-                    % ("with names" if "param_names" in param_group else "without names")
+                    "all optimizer param groups should be with/without names. cannot add param group %s to "
+                    "the optimizer" % ("with names" if "param_names" in param_group else "without names")
                 )
         if any([not own.isdisjoint(group["params"]) for group in self.param_groups]):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -333,7 +342,8 @@ def _real(*tensors):
 
 
 def check(**values):
-    """ValueError for a negative option; the keyword is the word in the message, with blanks for underscores."""
+    """ValueError for a negative option; the keyword is the word in the message, with blanks for
+    underscores."""
     for word, value in values.items():
         if not 0.0 <= value:
             raise ValueError("Invalid %s: %s" % (word.replace("__", "-").replace("_", " "), value))
@@ -360,8 +370,8 @@ def check_fused(fused, foreach, differentiable):
 
 
 class GroupOptimizer(Optimizer):
-    """An algorithm that treats every parameter on its own.  The options foreach, fused and capturable are accepted; there
-    is one implementation."""
+    """An algorithm that treats every parameter on its own.  The options foreach, fused and capturable are
+    accepted; there is one implementation."""
 
     # Options that files of old versions lack.
     _later_options = {"maximize": False, "foreach": None, "differentiable": False}

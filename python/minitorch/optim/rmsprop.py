@@ -7,8 +7,8 @@ __all__ = ["RMSprop"]
 
 
 class RMSprop(GroupOptimizer):
-    """RMSprop(params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False,
-    foreach=None, maximize=False, differentiable=False)"""
+    """RMSprop(params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False,
+    capturable=False, foreach=None, maximize=False, differentiable=False)"""
 
     _later_options = {
         "momentum": 0,

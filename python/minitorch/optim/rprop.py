@@ -8,8 +8,8 @@ __all__ = ["Rprop"]
 
 
 class Rprop(GroupOptimizer):
-    """Rprop(params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None, maximize=False,
-    differentiable=False)"""
+    """Rprop(params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None,
+    maximize=False, differentiable=False)"""
 
     _later_options = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 

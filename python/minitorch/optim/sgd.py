@@ -8,8 +8,8 @@ __all__ = ["SGD"]
 
 
 class SGD(GroupOptimizer):
-    """SGD(params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None,
-    differentiable=False, fused=None)"""
+    """SGD(params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
+    foreach=None, differentiable=False, fused=None)"""
 
     _later_options = {
         "nesterov": False,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Averages of the weights of a model over training: stochastic weight averaging, exponential moving averages."""
+"""Averages of the weights of a model over training: stochastic weight averaging, exponential moving
+averages."""
 
 import itertools
 import math
@@ -23,9 +24,7 @@ __all__ = [
 
 def _check_decay(decay):
     if decay < 0.0 or decay > 1.0:
-        raise ValueError(
-            "Invalid decay value %s provided. Please provide a value in [0,1] range." % (decay,)
-        )
+        raise ValueError("Invalid decay value %s provided. Please provide a value in [0,1] range." % (decay,))
 
 
 def _is_inexact(tensor):
@@ -142,7 +141,8 @@ class AveragedModel(Module):
 
 @torch.no_grad()
 def update_bn(loader, model, device=None):
-    """update_bn(loader, model, device=None): new running statistics of batch normalisation, from all the data."""
+    """update_bn(loader, model, device=None): new running statistics of batch normalisation, from all the
+    data."""
     from minitorch.nn.modules.batchnorm import _BatchNorm
 
     momenta = {module: module.momentum for module in model.modules() if isinstance(module, _BatchNorm)}

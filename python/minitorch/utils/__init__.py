@@ -28,8 +28,8 @@ def set_module(obj, mod):
 def swap_tensors(t1, t2):
     """swap_tensors(t1, t2)
 
-    Exchanges the contents of two tensors (values, class, attributes); each object keeps its identity.  RuntimeError
-    when one has weak references, when their slots differ, or when something else holds them.
+    Exchanges the contents of two tensors (values, class, attributes); each object keeps its identity.
+    RuntimeError when one has weak references, when their slots differ, or when something else holds them.
     """
     import copyreg
     import weakref
@@ -47,18 +47,21 @@ def swap_tensors(t1, t2):
 
     def poisoned(grad_outputs):
         raise RuntimeError(
-            "Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when you try to "
-            "run backward on a tensor that was swapped. Change device and dtype of a module before running forward."
+            "Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when "
+            "you try to run backward on a tensor that was swapped. Change device and dtype of a module "
+            "before running forward."
         )
 
     for tensor, name in ((t1, "t1"), (t2, "t2")):
         count = tensor._use_count()
         if count > 1:
-            node = torch.autograd.graph.get_gradient_edge(tensor).node if count == 2 and tensor.is_leaf else None
+            node = (
+                torch.autograd.graph.get_gradient_edge(tensor).node if count == 2 and tensor.is_leaf else None
+            )
             if node is None or tensor._use_count() != 2:
                 raise RuntimeError(
-                    "Expected use_count of %s to be 1 or 2 with an AccumulateGrad node but got %d make sure you are "
-                    "not holding references to the tensor in other places." % (name, count)
+                    "Expected use_count of %s to be 1 or 2 with an AccumulateGrad node but got %d make "
+                    "sure you are not holding references to the tensor in other places." % (name, count)
                 )
             node.register_prehook(poisoned)
 

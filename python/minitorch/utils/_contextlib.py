@@ -40,21 +40,22 @@ def _wrap_generator(factory, func):
 
 
 def context_decorator(ctx, func):
-    """context_decorator(ctx, func): `func` run inside `ctx`, a context manager or a callable that makes one."""
+    """context_decorator(ctx, func): `func` run inside `ctx`, a context manager or a callable that makes
+    one."""
     if callable(ctx) and hasattr(ctx, "__enter__"):
         raise AssertionError(
-            "Passed in %s is both callable and also a valid context manager (has __enter__), making it ambiguous "
-            "which interface to use.  If you intended to pass a context manager factory, rewrite your call as "
-            "context_decorator(lambda: ctx()); if you intended to pass a context manager directly, rewrite your "
-            "call as context_decorator(lambda: ctx)" % (ctx,)
+            "Passed in %s is both callable and also a valid context manager (has __enter__), making it "
+            "ambiguous which interface to use.  If you intended to pass a context manager factory, rewrite "
+            "your call as context_decorator(lambda: ctx()); if you intended to pass a context manager "
+            "directly, rewrite your call as context_decorator(lambda: ctx)" % (ctx,)
         )
     factory = ctx if callable(ctx) else lambda: ctx
     if isinstance(func, type):
         raise RuntimeError(
-            "Cannot decorate classes; it is ambiguous whether or not only the constructor or all methods should "
-            "have the context manager applied; additionally, decorating a class at definition-site will prevent "
-            "use of the identifier as a conventional type.  To specify which methods to decorate, decorate each "
-            "of them individually."
+            "Cannot decorate classes; it is ambiguous whether or not only the constructor or all methods "
+            "should have the context manager applied; additionally, decorating a class at definition-site "
+            "will prevent use of the identifier as a conventional type.  To specify which methods to "
+            "decorate, decorate each of them individually."
         )
     if _is_generator_function(func):
         return _wrap_generator(factory, func)
@@ -75,9 +76,9 @@ class _DecoratorContextManager:
             import warnings
 
             warnings.warn(
-                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
-                "functions or methods. To preserve the current behavior of class decoration, you can directly "
-                "decorate the `__init__` method and nothing else.",
+                "Decorating classes is deprecated and will be disabled in future versions. You should only "
+                "decorate functions or methods. To preserve the current behavior of class decoration, you "
+                "can directly decorate the `__init__` method and nothing else.",
                 FutureWarning,
                 stacklevel=2,
             )
@@ -91,7 +92,8 @@ class _DecoratorContextManager:
         raise NotImplementedError
 
     def clone(self):
-        """clone(): another manager of the same settings; every call of a decorated function uses a fresh one."""
+        """clone(): another manager of the same settings; every call of a decorated function uses a fresh
+        one."""
         return self.__class__()
 
 

@@ -11,8 +11,8 @@ __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks", "Backw
 
 
 class RemovableHandle:
-    """Takes a hook out of its dictionary: `remove()`, or at the end of a `with` block.  `extra_dict`: a dictionary, or
-    a list of them, that loses the same key."""
+    """Takes a hook out of its dictionary: `remove()`, or at the end of a `with` block.  `extra_dict`: a
+    dictionary, or a list of them, that loses the same key."""
 
     next_id = 0
 
@@ -41,7 +41,9 @@ class RemovableHandle:
         self.id = state[1]
         RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
         extra = state[2] if len(state) > 2 and state[2] is not None else ()
-        self.extra_dict_ref = tuple([weakref.ref(OrderedDict() if hooks is None else hooks) for hooks in extra])
+        self.extra_dict_ref = tuple(
+            [weakref.ref(OrderedDict() if hooks is None else hooks) for hooks in extra]
+        )
 
     def __enter__(self):
         return self
@@ -63,8 +65,8 @@ def warn_if_has_hooks(tensor):
     for hook in hooks.values():
         if not hasattr(hook, "__torch_unserializable__"):
             warnings.warn(
-                "backward hook %r on tensor will not be serialized.  If this is expected, you can decorate the function "
-                "with @torch.utils.hooks.unserializable_hook to suppress this warning" % (hook,),
+                "backward hook %r on tensor will not be serialized.  If this is expected, you can decorate "
+                "the function with @torch.utils.hooks.unserializable_hook to suppress this warning" % (hook,),
                 stacklevel=2,
             )
 
@@ -92,9 +94,9 @@ _identity = None
 
 
 class BackwardHook:
-    """The backward hooks of one call of a module.  Inputs and outputs are passed through an identity node each; the
-    output node collects the gradients of the outputs (and runs the pre-hooks), the input node runs the user hooks when
-    the gradients of the inputs have arrived."""
+    """The backward hooks of one call of a module.  Inputs and outputs are passed through an identity node
+    each; the output node collects the gradients of the outputs (and runs the pre-hooks), the input node runs
+    the user hooks when the gradients of the inputs have arrived."""
 
     def __init__(self, module, user_hooks, user_pre_hooks):
         self.module = module
@@ -112,8 +114,8 @@ class BackwardHook:
         return tuple(spread)
 
     def _pass_through(self, args, attach):
-        """The arguments with their tensors behind an identity node, and the places of the tensors; (args, None) when
-        nothing requires a gradient."""
+        """The arguments with their tensors behind an identity node, and the places of the tensors; (args,
+        None) when nothing requires a gradient."""
         places = [i for i, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
         tensors = [args[i] for i in places]
         if not torch.is_grad_enabled() or not any([tensor.requires_grad for tensor in tensors]):
@@ -156,17 +158,19 @@ class BackwardHook:
     def _without_inputs(self):
         """No input requires a gradient: the hooks run here, and cannot change anything."""
         warnings.warn(
-            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
-            "require gradients.",
+            "Full backward hook is firing when gradients are computed with respect to module outputs since "
+            "no inputs require gradients.",
             stacklevel=6,
         )
         grad_inputs = (None,) * self.n_inputs
         for user_hook in self.user_hooks:
             answer = user_hook(self.module, grad_inputs, self.grad_outputs)
-            if answer is not None and not (isinstance(answer, tuple) and all([item is None for item in answer])):
+            if answer is not None and not (
+                isinstance(answer, tuple) and all([item is None for item in answer])
+            ):
                 raise RuntimeError(
-                    "Backward hook for Modules where no input requires gradient should always return None or None for "
-                    "all gradients."
+                    "Backward hook for Modules where no input requires gradient should always return None "
+                    "or None for all gradients."
                 )
         self.grad_outputs = None
 

@@ -50,7 +50,6 @@ def epochs(torch, dataset, batch_size, shuffle, drop_last, generator=None):
 def iterable(d, n):
 
     class I(d.IterableDataset):
-
         def __iter__(s):
             return iter(range(n))
 
@@ -58,7 +57,8 @@ def iterable(d, n):
             return 3
 
         def __repr__(s):
-            return 'I'
+            return "I"
+
     return I()
 
 
@@ -73,9 +73,9 @@ def lengths(d):
 def bad_subset(d):
 
     class S(d.Subset):
-
         def __getitem__(s, i):
             return 1
+
     return S([1], [0])
 
 
@@ -116,6 +116,7 @@ def generic(d):
 
     class C(B[int]):
         pass
+
     return (A.__mro__[1].__name__, C.__mro__[1].__name__, d.DataLoader[int].__origin__.__name__)
 
 

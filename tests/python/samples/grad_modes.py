@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Switches of gradient recording, torch.autograd.grad and backward."""
 
+
 def nested(torch):
     on = torch.is_grad_enabled
     seen = [on()]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Layers: text, initial parameters, passes, gradients."""
 
+
 def inputs(torch):
     """Batches of several ranks, class numbers, indices."""
     names = {
@@ -202,8 +203,7 @@ EXPRESSIONS = [
     "passes(nn.CircularPad2d(1), x2)",
     "passes(nn.ZeroPad3d(1), x5)",
     "passes(nn.MultiheadAttention(6, 2), x3, x3, x3)",
-    "passes(nn.MultiheadAttention(6, 2, batch_first=True, add_bias_kv=True, add_zero_attn=True), x3, "
-    "x3, x3)",
+    "passes(nn.MultiheadAttention(6, 2, batch_first=True, add_bias_kv=True, add_zero_attn=True), x3, x3, x3)",
     "passes(nn.MultiheadAttention(6, 2, kdim=6, vdim=5, bias=False), x3, x3, x3[..., :5])",
     "passes(nn.MultiheadAttention(6, 4), x3, x3, x3)",
     "passes(nn.MultiheadAttention(6, 2, 0.3), x3, x3, x3)",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Loss layers."""
 
+
 def namespace(torch):
     """Batches of several ranks, class numbers, indices."""
     names = {

@@ -67,9 +67,9 @@ def parameter_before_init(torch):
     nn = torch.nn
 
     class Q(nn.Module):
-
         def __init__(self):
             self.a = nn.Parameter(torch.ones(1))
+
     return Q()
 
 
@@ -77,9 +77,9 @@ def module_before_init(torch):
     nn = torch.nn
 
     class Q(nn.Module):
-
         def __init__(self):
             self.a = nn.Linear(1, 1)
+
     return Q()
 
 
@@ -87,12 +87,12 @@ def call_without_init(torch):
     nn = torch.nn
 
     class Q(nn.Module):
-
         def __init__(self):
             self.x = 3
 
         def forward(self, y):
             return y
+
     return Q()(3)
 
 
@@ -101,6 +101,7 @@ def parameter_of_subclass(torch):
 
     class S(torch.Tensor):
         pass
+
     s = torch.ones(2).as_subclass(S)
     p = nn.Parameter(s)
     m = nn.Module()
@@ -112,9 +113,9 @@ def forward_hooks(torch):
     nn = torch.nn
     m = net(torch)
     log = []
-    h = m[0].register_forward_hook(lambda mod, i, o: log.append(('f', len(i))) or o * 2)
+    h = m[0].register_forward_hook(lambda mod, i, o: log.append(("f", len(i))) or o * 2)
     h2 = m[0].register_forward_pre_hook(lambda mod, i: (i[0] + 1,))
-    h3 = m.register_forward_hook(lambda mod, i, o: log.append('top'))
+    h3 = m.register_forward_hook(lambda mod, i, o: log.append("top"))
     a = m(example(torch))
     h.remove()
     b = m(example(torch))
@@ -127,14 +128,14 @@ def hooks_with_keywords(torch):
     nn = torch.nn
 
     class Q(nn.Module):
-
         def forward(self, a, b=1):
             return a * b
+
     q = Q()
     log = []
-    q.register_forward_pre_hook(lambda m, a, k: (a, {'b': 5}), with_kwargs=True)
+    q.register_forward_pre_hook(lambda m, a, k: (a, {"b": 5}), with_kwargs=True)
     q.register_forward_hook(lambda m, a, k, o: log.append(k), with_kwargs=True)
-    q.register_forward_hook(lambda m, a, o: log.append('first'), prepend=True)
+    q.register_forward_hook(lambda m, a, o: log.append("first"), prepend=True)
     return [q(example(torch), b=2), log]
 
 
@@ -142,13 +143,13 @@ def hook_called_always(torch):
     nn = torch.nn
 
     class Q(nn.Module):
-
         def forward(self, a):
-            raise ValueError('x')
+            raise ValueError("x")
+
     q = Q()
     log = []
-    q.register_forward_hook(lambda m, a, o: log.append(('always', o)), always_call=True)
-    q.register_forward_hook(lambda m, a, o: log.append('no'))
+    q.register_forward_hook(lambda m, a, o: log.append(("always", o)), always_call=True)
+    q.register_forward_hook(lambda m, a, o: log.append("no"))
     try:
         q(example(torch))
     except ValueError as e:
@@ -160,8 +161,8 @@ def backward_hooks(torch):
     nn = torch.nn
     m = nn.Linear(3, 2)
     log = []
-    m.register_full_backward_hook(lambda mod, gi, go: log.append(('fb', [g for g in gi], [g for g in go])))
-    m.register_full_backward_pre_hook(lambda mod, go: log.append('pre'))
+    m.register_full_backward_hook(lambda mod, gi, go: log.append(("fb", [g for g in gi], [g for g in go])))
+    m.register_full_backward_pre_hook(lambda mod, go: log.append("pre"))
     xx = example(torch).clone().requires_grad_()
     m(xx).sum().backward()
     return [log, xx.grad, m.weight.grad]
@@ -190,8 +191,8 @@ def global_hooks(torch):
     m = net(torch)
     hs = [
         nn.modules.module.register_module_forward_hook(lambda mod, i, o: log.append(type(mod).__name__)),
-        nn.modules.module.register_module_forward_pre_hook(lambda mod, i: log.append('pre')),
-        nn.modules.module.register_module_full_backward_hook(lambda mod, gi, go: log.append('bw')),
+        nn.modules.module.register_module_forward_pre_hook(lambda mod, i: log.append("pre")),
+        nn.modules.module.register_module_full_backward_hook(lambda mod, gi, go: log.append("bw")),
     ]
     xx = example(torch).clone().requires_grad_()
     m(xx).sum().backward()
@@ -211,11 +212,11 @@ def state_dict_hooks(torch):
     nn = torch.nn
     m = net(torch)
     log = []
-    m.register_state_dict_pre_hook(lambda mod, p, k: log.append(('pre', p, k)))
-    m.register_state_dict_post_hook(lambda mod, sd, p, md: log.append(('post', p, len(sd))))
+    m.register_state_dict_pre_hook(lambda mod, p, k: log.append(("pre", p, k)))
+    m.register_state_dict_post_hook(lambda mod, sd, p, md: log.append(("post", p, len(sd))))
     m[0]._register_state_dict_hook(lambda mod, sd, p, md: log.append(p))
-    m.register_load_state_dict_pre_hook(lambda mod, sd, p, md, s, a, b, c: log.append(('lpre', len(sd))))
-    m.register_load_state_dict_post_hook(lambda mod, k: log.append(('lpost', len(k.missing_keys))))
+    m.register_load_state_dict_pre_hook(lambda mod, sd, p, md, s, a, b, c: log.append(("lpre", len(sd))))
+    m.register_load_state_dict_post_hook(lambda mod, k: log.append(("lpost", len(k.missing_keys))))
     m.load_state_dict(m.state_dict())
     return log
 
@@ -231,23 +232,23 @@ def extra_state(torch):
     nn = torch.nn
 
     class Q(nn.Linear):
-
         def get_extra_state(self):
-            return {'a': 1}
+            return {"a": 1}
 
         def set_extra_state(self, s):
             self.got = s
+
     q = Q(2, 2)
     sd = q.state_dict()
     r = Q(2, 2)
     r.load_state_dict(sd)
     out = [list(sd), r.got]
-    del sd['_extra_state']
+    del sd["_extra_state"]
     try:
         r.load_state_dict(sd)
     except Exception as e:
         out.append(str(e))
-    sd['_extra_state'] = 1
+    sd["_extra_state"] = 1
     try:
         nn.Linear(2, 2).load_state_dict(sd)
     except Exception as e:
@@ -283,7 +284,7 @@ def convert_to_meta(torch):
     m = nn.Linear(2, 2)
     w = m.weight
     m(torch.ones(1, 2)).sum().backward()
-    m.to('meta')
+    m.to("meta")
     return [m.weight is w, m.weight.grad.device, type(m.weight)]
 
 
@@ -316,13 +317,13 @@ def old_backward_hook_on_dict(torch):
     nn = torch.nn
 
     class Q(nn.Module):
-
         def forward(self, a):
-            return {'a': a * 2}
+            return {"a": a * 2}
+
     m = Q()
     log = []
     m.register_backward_hook(lambda mod, gi, go: log.append((len(gi), len(go))))
-    m(example(torch).clone().requires_grad_())['a'].sum().backward()
+    m(example(torch).clone().requires_grad_())["a"].sum().backward()
     return log
 
 
@@ -337,7 +338,7 @@ def backward_hook_without_input_grad(torch):
 
 def load_into_meta(torch):
     nn = torch.nn
-    m = nn.Linear(3, 2, device='meta')
+    m = nn.Linear(3, 2, device="meta")
     r = m.load_state_dict(nn.Linear(3, 2).state_dict())
     r2 = m.load_state_dict(nn.Linear(3, 2).state_dict(), assign=True)
     return [m.weight.device, r, r2, m.weight.requires_grad, type(m.weight)]
@@ -346,9 +347,9 @@ def load_into_meta(torch):
 def buffer_not_persistent(torch):
     nn = torch.nn
     m = nn.Module()
-    m.register_buffer('a', torch.ones(1), persistent=False)
+    m.register_buffer("a", torch.ones(1), persistent=False)
     m.a = torch.ones(2)
-    m.register_buffer('b', None)
+    m.register_buffer("b", None)
     return [m.state_dict(), list(m._non_persistent_buffers_set), m.load_state_dict({})]
 
 
@@ -362,8 +363,8 @@ def load_into_lazy(torch):
 
 def prefix_removed(torch):
     nn = torch.nn
-    sd = {'module.a': torch.ones(1), 'module.b': torch.ones(1)}
-    nn.modules.utils.consume_prefix_in_state_dict_if_present(sd, 'module.')
+    sd = {"module.a": torch.ones(1), "module.b": torch.ones(1)}
+    nn.modules.utils.consume_prefix_in_state_dict_if_present(sd, "module.")
     return list(sd)
 
 

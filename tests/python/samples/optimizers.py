@@ -67,10 +67,10 @@ def step_hooks(torch):
     x = torch.ones(2, requires_grad=True)
     log = []
     o = torch.optim.SGD([x], lr=0.1)
-    o.register_step_pre_hook(lambda *a: log.append('pre'))
-    o.register_step_post_hook(lambda *a: log.append('post'))
-    h = hooks_of(torch).register_optimizer_step_pre_hook(lambda *a: log.append('gpre'))
-    h2 = hooks_of(torch).register_optimizer_step_post_hook(lambda *a: log.append('gpost'))
+    o.register_step_pre_hook(lambda *a: log.append("pre"))
+    o.register_step_post_hook(lambda *a: log.append("post"))
+    h = hooks_of(torch).register_optimizer_step_pre_hook(lambda *a: log.append("gpre"))
+    h2 = hooks_of(torch).register_optimizer_step_post_hook(lambda *a: log.append("gpost"))
     o.step()
     h.remove()
     h2.remove()
@@ -102,6 +102,7 @@ def closure(torch):
         l = (p * p).sum()
         l.backward()
         return l
+
     return [o.step(c), p, torch.is_grad_enabled()]
 
 
@@ -120,11 +121,11 @@ def state_dict_hooks(torch):
     x = torch.ones(2, requires_grad=True)
     o = torch.optim.SGD([x], lr=0.1)
     o.register_state_dict_pre_hook(lambda o: None)
-    o.register_state_dict_post_hook(lambda o, s: {'z': 1})
+    o.register_state_dict_post_hook(lambda o, s: {"z": 1})
     r = [o.state_dict()]
     o = torch.optim.SGD([x], lr=0.1)
     o.register_load_state_dict_pre_hook(lambda o, s: s)
-    o.register_load_state_dict_post_hook(lambda o: r.append('x'))
+    o.register_load_state_dict_post_hook(lambda o: r.append("x"))
     o.load_state_dict(o.state_dict())
     return r
 
@@ -143,13 +144,13 @@ def subclass(torch):
     x = torch.ones(2, requires_grad=True)
 
     class My(torch.optim.Optimizer):
-
         def __init__(self, p):
-            super().__init__(p, {'lr': 1})
+            super().__init__(p, {"lr": 1})
 
         @torch.no_grad()
         def step(self):
             return 5
+
     return My([x]).step()
 
 
@@ -184,10 +185,8 @@ EXPRESSIONS = [
     "run('Adam', torch.float64, dict(lr=0.01, amsgrad=True, weight_decay=0.1))",
     "run('Adam', torch.float64, dict(lr=0.01, amsgrad=True, weight_decay=0.1), resume=True)",
     "run('Adam', torch.complex64, dict(lr=0.01, amsgrad=True, weight_decay=0.1))",
-    "run('Adam', torch.float32, dict(lr=0.01, maximize=True, decoupled_weight_decay=True, "
-    "weight_decay=0.1))",
-    "run('Adam', torch.float64, dict(lr=0.01, maximize=True, decoupled_weight_decay=True, "
-    "weight_decay=0.1))",
+    "run('Adam', torch.float32, dict(lr=0.01, maximize=True, decoupled_weight_decay=True, weight_decay=0.1))",
+    "run('Adam', torch.float64, dict(lr=0.01, maximize=True, decoupled_weight_decay=True, weight_decay=0.1))",
     "run('Adam', torch.float64, dict(lr=0.01, maximize=True, decoupled_weight_decay=True, "
     "weight_decay=0.1), resume=True)",
     "run('Adam', torch.complex64, dict(lr=0.01, maximize=True, decoupled_weight_decay=True, "

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Orthogonal initial values: the same numbers up to rounding."""
 
+
 def namespace(torch):
     return {"torch": torch, "nn": torch.nn}
 

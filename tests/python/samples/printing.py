@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The text of tensors, to the character."""
 
+
 def namespace(torch):
     class Foo(torch.Tensor):
         pass

@@ -137,8 +137,7 @@ EXPRESSIONS = [
     "follow(lambda S, o: S.ReduceLROnPlateau(o, min_lr=[1]))",
     "follow(lambda S, o: S.ReduceLROnPlateau(o, min_lr=[1]), 'Adam')",
     "follow(lambda S, o: S.SequentialLR(o, [S.ConstantLR(o, 0.1, 3), S.ExponentialLR(o, 0.9)], [4]))",
-    "follow(lambda S, o: S.SequentialLR(o, [S.ConstantLR(o, 0.1, 3), S.ExponentialLR(o, 0.9)], [4]), "
-    "'Adam')",
+    "follow(lambda S, o: S.SequentialLR(o, [S.ConstantLR(o, 0.1, 3), S.ExponentialLR(o, 0.9)], [4]), 'Adam')",
     "follow(lambda S, o: S.SequentialLR(o, [S.LinearLR(o, 0.1, 1, 3), S.CosineAnnealingLR(o, 6), "
     "S.StepLR(o, 2)], [3, 8]))",
     "follow(lambda S, o: S.SequentialLR(o, [S.LinearLR(o, 0.1, 1, 3), S.CosineAnnealingLR(o, 6), "

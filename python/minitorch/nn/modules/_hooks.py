@@ -84,7 +84,8 @@ def register_module_buffer_registration_hook(hook):
 
 
 def register_module_module_registration_hook(hook):
-    """`hook(module, name, submodule)` runs before any module registers a submodule and may return another one."""
+    """`hook(module, name, submodule)` runs before any module registers a submodule and may return another
+    one."""
     return add(module_registration, hook)
 
 
@@ -112,8 +113,8 @@ def _set_global_kind(full):
     global global_is_full
     if global_is_full is not None and global_is_full is not full:
         raise RuntimeError(
-            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one "
-            "of them."
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
+            "Please use only one of them."
         )
     global_is_full = full
 
@@ -130,7 +131,8 @@ def register_module_full_backward_pre_hook(hook):
 
 
 def register_module_full_backward_hook(hook):
-    """`hook(module, grad_input, grad_output)` runs when the gradients of the inputs of any module are there."""
+    """`hook(module, grad_input, grad_output)` runs when the gradients of the inputs of any module are
+    there."""
     _set_global_kind(True)
     return add(backward, hook)
 
@@ -147,7 +149,8 @@ def _run_forward_pre_hooks(module, args, kwargs):
                 continue
             if not isinstance(answer, tuple) or len(answer) != 2:
                 raise RuntimeError(
-                    "forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got %s." % (answer,)
+                    "forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got %s."
+                    % (answer,)
                 )
             args, kwargs = answer
         else:
@@ -205,8 +208,9 @@ def _warn_old_hooks(inputs, result, grad_fn):
                 what = "when the forward contains multiple autograd Nodes"
     if what is not None:
         warnings.warn(
-            "Using a non-full backward hook %s is deprecated and will be removed in future versions. This hook will be "
-            "missing some of the gradients. Please use register_full_backward_hook to get the documented behavior." % what,
+            "Using a non-full backward hook %s is deprecated and will be removed in future versions. This "
+            "hook will be missing some of the gradients. Please use register_full_backward_hook to get the "
+            "documented behavior." % what,
             FutureWarning,
             stacklevel=6,
         )
@@ -226,7 +230,10 @@ class _Call:
         module = self.module
         full, old = [], []
         pre = [*backward_pre.values(), *module._backward_pre_hooks.values()]
-        for hooks, is_full in ((backward, global_is_full), (module._backward_hooks, module._is_full_backward_hook)):
+        for hooks, is_full in (
+            (backward, global_is_full),
+            (module._backward_hooks, module._is_full_backward_hook),
+        ):
             if is_full is not None:
                 (full if is_full else old).extend(hooks.values())
         if forward_pre or module._forward_pre_hooks:
@@ -243,8 +250,8 @@ class _Call:
         if backward_hook is not None:
             if not isinstance(self.result, (torch.Tensor, tuple)):
                 warnings.warn(
-                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-                    "received %s" % type(self.result),
+                    "For backward hooks to be called, module output should be a Tensor or a tuple of "
+                    "Tensors but received %s" % type(self.result),
                     stacklevel=4,
                 )
             self.result = backward_hook.setup_output_hook(self.result)
@@ -276,8 +283,8 @@ class _Call:
                     self.forward_hook(key, hook)
                 except Exception as exc:
                     warnings.warn(
-                        "%s forward hook with ``always_call=True`` raised an exception that was silenced as another "
-                        "error was raised in forward: %s" % (what, exc),
+                        "%s forward hook with ``always_call=True`` raised an exception that was silenced "
+                        "as another error was raised in forward: %s" % (what, exc),
                         stacklevel=4,
                     )
 

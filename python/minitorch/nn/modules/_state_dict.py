@@ -75,8 +75,8 @@ def _put(module, name, old, new, assign, swap):
         fresh = old.module_load(new, assign=assign)
         if fresh is new or fresh is old:
             raise RuntimeError(
-                "module_load returned one of self or other, please .detach() the result if returning one of the inputs "
-                "in module_load"
+                "module_load returned one of self or other, please .detach() the result if returning one "
+                "of the inputs in module_load"
             )
         if isinstance(old, Parameter):
             if isinstance(fresh, Parameter):
@@ -98,7 +98,8 @@ def _put(module, name, old, new, assign, swap):
 def _load_member(module, name, old, key, new, assign, error_msgs):
     if not torch.overrides.is_tensor_like(new):
         error_msgs.append(
-            'While copying the parameter named "%s", expected torch.Tensor or Tensor-like object from checkpoint but '
+            'While copying the parameter named "%s", expected torch.Tensor or Tensor-like object from '
+            "checkpoint but "
             "received %s" % (key, type(new))
         )
         return
@@ -107,15 +108,16 @@ def _load_member(module, name, old, key, new, assign, error_msgs):
             new = new[0]  # very old files have one-element vectors for scalars
         if new.shape != old.shape:
             error_msgs.append(
-                "size mismatch for %s: copying a param with shape %s from checkpoint, the shape in current model is %s."
-                % (key, new.shape, old.shape)
+                "size mismatch for %s: copying a param with shape %s from checkpoint, the shape in current "
+                "model is %s." % (key, new.shape, old.shape)
             )
             return
     if old.is_meta and not new.is_meta and not assign:
         warnings.warn(
-            "for %s: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which "
-            "is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
-            "corresponding key in the module instead of copying them in place?)" % key,
+            "for %s: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+            "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the "
+            "state dictionary to their corresponding key in the module instead of copying them in "
+            "place?)" % key,
             stacklevel=4,
         )
     swap = _future.get_swap_module_params_on_conversion()
@@ -124,7 +126,8 @@ def _load_member(module, name, old, key, new, assign, error_msgs):
             _put(module, name, old, new, assign, swap)
     except Exception as exc:
         error_msgs.append(
-            'While %s the parameter named "%s", whose dimensions in the model are %s and whose dimensions in the '
+            'While %s the parameter named "%s", whose dimensions in the model are %s and whose dimensions '
+            "in the "
             "checkpoint are %s, an exception occurred : %s."
             % ("swapping" if swap else "copying", key, old.size(), new.size(), exc.args)
         )
@@ -181,13 +184,15 @@ def load(module, state_dict, strict, assign):
         for name, child in owner._modules.items():
             if child is not None:
                 below = prefix + name + "."
-                visit(child, {key: value for key, value in local_state.items() if key.startswith(below)}, below)
+                visit(
+                    child, {key: value for key, value in local_state.items() if key.startswith(below)}, below
+                )
         keys = _IncompatibleKeys(missing_keys, unexpected_keys)
         for hook in owner._load_state_dict_post_hooks.values():
             if hook(owner, keys) is not None:
                 raise AssertionError(
-                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
-                    "if incompatible_keys need to be modified, it should be done inplace."
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                    "return new values, if incompatible_keys need to be modified, it should be done inplace."
                 )
 
     visit(module, state_dict, "")

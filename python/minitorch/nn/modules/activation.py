@@ -110,12 +110,16 @@ class Hardtanh(Module):
         super().__init__()
         if min_value is not None:
             warnings.warn(
-                "keyword argument `min_value` is deprecated and rename to `min_val`", FutureWarning, stacklevel=2
+                "keyword argument `min_value` is deprecated and rename to `min_val`",
+                FutureWarning,
+                stacklevel=2,
             )
             min_val = min_value
         if max_value is not None:
             warnings.warn(
-                "keyword argument `max_value` is deprecated and rename to `max_val`", FutureWarning, stacklevel=2
+                "keyword argument `max_value` is deprecated and rename to `max_val`",
+                FutureWarning,
+                stacklevel=2,
             )
             max_val = max_value
         self.min_val = min_val
@@ -402,8 +406,8 @@ class LogSoftmax(_SoftmaxBase):
 
 
 class MultiheadAttention(Module):
-    """MultiheadAttention(embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False,
-    kdim=None, vdim=None, batch_first=False, device=None, dtype=None)"""
+    """MultiheadAttention(embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False,
+    add_zero_attn=False, kdim=None, vdim=None, batch_first=False, device=None, dtype=None)"""
 
     __constants__ = ["batch_first"]
 
@@ -496,7 +500,8 @@ class MultiheadAttention(Module):
         )
         attn_mask = F._canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, check_other=False)
         if self.batch_first and is_batched:
-            # One transposed object for all three where they are the same: the projections can then be one product.
+            # One transposed object for all three where they are the same: the projections can then be one
+            # product.
             same_kv, same_qk = key is value, query is key
             query = query.transpose(1, 0)
             key = query if same_qk else key.transpose(1, 0)

@@ -20,17 +20,17 @@ def _check_cutoffs(cutoffs, n_classes):
     rising = cutoffs == sorted(cutoffs) and len(set(cutoffs)) == len(cutoffs)
     if not rising or min(cutoffs) <= 0 or max(cutoffs) > n_classes - 1 or any(int(c) != c for c in cutoffs):
         raise ValueError(
-            "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value "
-            "is between 1 and n_classes-1"
+            "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, "
+            "where each value is between 1 and n_classes-1"
         )
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """AdaptiveLogSoftmaxWithLoss(in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, device=None,
-    dtype=None)
+    """AdaptiveLogSoftmaxWithLoss(in_features, n_classes, cutoffs, div_value=4.0, head_bias=False,
+    device=None, dtype=None)
 
-    Classes below the first cutoff are in the head; those between two cutoffs form a cluster with a smaller inner
-    size.  The forward pass gives (log probability of the target, loss).
+    Classes below the first cutoff are in the head; those between two cutoffs form a cluster with a smaller
+    inner size.  The forward pass gives (log probability of the target, loss).
     """
 
     def __init__(
@@ -55,7 +55,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             size = self.cutoffs[i + 1] - self.cutoffs[i]
             self.tail.append(
                 Sequential(
-                    Linear(in_features, inner, bias=False, **factory), Linear(inner, size, bias=False, **factory)
+                    Linear(in_features, inner, bias=False, **factory),
+                    Linear(inner, size, bias=False, **factory),
                 )
             )
 

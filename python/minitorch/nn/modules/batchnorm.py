@@ -169,7 +169,8 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """BatchNorm1d(num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True): (N, C) or (N, C, L)."""
+    """BatchNorm1d(num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True): (N, C) or (N,
+    C, L)."""
 
     def _check_input_dim(self, input):
         if input.dim() not in (2, 3):
@@ -177,7 +178,8 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """BatchNorm2d(num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True): (N, C, H, W)."""
+    """BatchNorm2d(num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True): (N, C, H,
+    W)."""
 
     def _check_input_dim(self, input):
         if input.dim() != 4:
@@ -185,7 +187,8 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """BatchNorm3d(num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True): (N, C, D, H, W)."""
+    """BatchNorm3d(num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True): (N, C, D, H,
+    W)."""
 
     def _check_input_dim(self, input):
         if input.dim() != 5:
@@ -214,7 +217,8 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation over the batches of all processes; there is one process here, so it is _BatchNorm."""
+    """Batch normalisation over the batches of all processes; there is one process here, so it is
+    _BatchNorm."""
 
     def __init__(
         self,

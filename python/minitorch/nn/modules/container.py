@@ -63,8 +63,8 @@ class Container(Module):
         import warnings
 
         warnings.warn(
-            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that "
-            "instead.",
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
+            "Subclass that instead.",
             FutureWarning,
             stacklevel=2,
         )
@@ -345,7 +345,8 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """ParameterDict(parameters=None): parameters by name; tensors become parameters, other objects are kept."""
+    """ParameterDict(parameters=None): parameters by name; tensors become parameters, other objects are
+    kept."""
 
     def __init__(self, parameters=None):
         super().__init__()
@@ -357,8 +358,7 @@ class ParameterDict(Module):
         if not isinstance(key, str):
             raise TypeError(
                 "Index given to ParameterDict cannot be used as a key as it is not a string (type is '%s'). "
-                "Open an issue on github if you need non-string keys."
-                % type(key).__name__
+                "Open an issue on github if you need non-string keys." % type(key).__name__
             )
         return key
 

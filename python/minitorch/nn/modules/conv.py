@@ -70,14 +70,13 @@ class _ConvNd(Module):
             raise ValueError("out_channels must be divisible by groups")
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
-                raise ValueError(
-                    "Invalid padding string %r, should be one of {'same', 'valid'}" % padding
-                )
+                raise ValueError("Invalid padding string %r, should be one of {'same', 'valid'}" % padding)
             if padding == "same" and any([step != 1 for step in stride]):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         if padding_mode not in _PADDING_MODES:
             raise ValueError(
-                "padding_mode must be one of %s, but got padding_mode='%s'" % (set(_PADDING_MODES), padding_mode)
+                "padding_mode must be one of %s, but got padding_mode='%s'"
+                % (set(_PADDING_MODES), padding_mode)
             )
         self.in_channels = in_channels
         self.out_channels = out_channels
@@ -297,24 +296,24 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """ConvTranspose1d(in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1,
-    bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None)"""
+    """ConvTranspose1d(in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0,
+    groups=1, bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None)"""
 
     _dims = 1
     _function = staticmethod(F.conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """ConvTranspose2d(in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1,
-    bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None)"""
+    """ConvTranspose2d(in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0,
+    groups=1, bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None)"""
 
     _dims = 2
     _function = staticmethod(F.conv_transpose2d)
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """ConvTranspose3d(in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1,
-    bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None)"""
+    """ConvTranspose3d(in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0,
+    groups=1, bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None)"""
 
     _dims = 3
     _function = staticmethod(F.conv_transpose3d)
@@ -366,7 +365,9 @@ class _LazyConv(_LazyConvXdMixin):
         device=None,
         dtype=None,
     ):
-        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
+        super().__init__(
+            0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype
+        )
         self._make_lazy(out_channels, bias, device, dtype)
 
 
@@ -386,7 +387,18 @@ class _LazyConvTranspose(_LazyConvXdMixin):
         dtype=None,
     ):
         super().__init__(
-            0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype
+            0,
+            0,
+            kernel_size,
+            stride,
+            padding,
+            output_padding,
+            groups,
+            False,
+            dilation,
+            padding_mode,
+            device,
+            dtype,
         )
         self._make_lazy(out_channels, bias, device, dtype)
 

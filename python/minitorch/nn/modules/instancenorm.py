@@ -62,10 +62,11 @@ class _InstanceNorm(_NormBase):
                 names = " and ".join(['"%s"' % (prefix + name) for name in found])
                 kind = type(self).__name__
                 error_msgs.append(
-                    "Unexpected running stats buffer(s) %s for %s with track_running_stats=False. If state_dict is a "
-                    "checkpoint saved before 0.4.0, this may be expected because %s does not track running stats by default "
-                    "since 0.4.0. Please remove these keys from state_dict. If the running stats are actually needed, "
-                    "instead set track_running_stats=True in %s to enable them. See the documentation of %s for details."
+                    "Unexpected running stats buffer(s) %s for %s with track_running_stats=False. If "
+                    "state_dict is a checkpoint saved before 0.4.0, this may be expected because %s does "
+                    "not track running stats by default since 0.4.0. Please remove these keys from "
+                    "state_dict. If the running stats are actually needed, instead set "
+                    "track_running_stats=True in %s to enable them. See the documentation of %s for details."
                     % (names, kind, kind, kind, kind)
                 )
                 for name in found:
@@ -85,8 +86,8 @@ class _InstanceNorm(_NormBase):
                     % (channel, self.num_features, input.size(channel))
                 )
             warnings.warn(
-                "input's size at dim=%d does not match num_features. You can silence this warning by not passing in "
-                "num_features, which is not used because affine=False" % channel,
+                "input's size at dim=%d does not match num_features. You can silence this warning by not "
+                "passing in num_features, which is not used because affine=False" % channel,
                 stacklevel=2,
             )
         if input.dim() == ndim:

@@ -8,8 +8,8 @@ __all__ = ["LazyModuleMixin"]
 
 
 class LazyModuleMixin:
-    """Before the first call, `initialize_parameters` gets the input; afterwards the module is an ordinary one, of class
-    `cls_to_become`."""
+    """Before the first call, `initialize_parameters` gets the input; afterwards the module is an ordinary
+    one, of class `cls_to_become`."""
 
     cls_to_become = None
 
@@ -56,6 +56,6 @@ class LazyModuleMixin:
 
     def _replicate_for_data_parallel(self):
         raise RuntimeError(
-            "Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy forward pass to correctly "
-            "initialize the modules"
+            "Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy forward "
+            "pass to correctly initialize the modules"
         )

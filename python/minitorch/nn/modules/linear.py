@@ -107,7 +107,8 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """LazyLinear(out_features, bias=True, device=None, dtype=None): takes in_features from the first input."""
+    """LazyLinear(out_features, bias=True, device=None, dtype=None): takes in_features from the first
+    input."""
 
     cls_to_become = Linear
 

@@ -247,8 +247,9 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """LinearCrossEntropyLoss(in_features, num_classes, *, out_features=(), bias=False, reduction="mean", weight=None,
-    ignore_index=None, label_smoothing=0.0): a linear layer and the cross entropy of its output."""
+    """LinearCrossEntropyLoss(in_features, num_classes, *, out_features=(), bias=False, reduction="mean",
+    weight=None, ignore_index=None, label_smoothing=0.0): a linear layer and the cross entropy of its
+    output."""
 
     __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
 

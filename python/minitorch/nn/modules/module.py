@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Module: the base class of everything that has parameters.
 
-Parameters, buffers and submodules live in the dictionaries `_parameters`, `_buffers` and `_modules`; attribute access
-falls back to them.  Calling a module without hooks goes straight to `forward`; everything about hooks is in `_hooks`,
-everything about state dictionaries in `_state_dict`.
+Parameters, buffers and submodules live in the dictionaries `_parameters`, `_buffers` and `_modules`;
+attribute access falls back to them.  Calling a module without hooks goes straight to `forward`; everything
+about hooks is in `_hooks`, everything about state dictionaries in `_state_dict`.
 """
 
 import warnings
@@ -107,15 +107,17 @@ def _parse_to(args, kwargs):
     if device is not None:
         device = torch.device(device)
     if dtype is not None and not isinstance(dtype, torch.dtype):
-        dtype = {float: torch.float64, int: torch.int64, bool: torch.bool, complex: torch.complex128}.get(dtype)
+        dtype = {float: torch.float64, int: torch.int64, bool: torch.bool, complex: torch.complex128}.get(
+            dtype
+        )
         if dtype is None:
             raise TypeError("to() received an invalid combination of arguments")
     return device, dtype, non_blocking, kwargs.get("memory_format")
 
 
 class Module:
-    """Base class of all neural network modules.  A subclass calls `super().__init__()`, assigns parameters, buffers and
-    submodules as attributes, and defines `forward`."""
+    """Base class of all neural network modules.  A subclass calls `super().__init__()`, assigns parameters,
+    buffers and submodules as attributes, and defines `forward`."""
 
     dump_patches = False
     # Goes into the metadata of state dictionaries; raised when a class changes what it saves.
@@ -129,11 +131,13 @@ class Module:
         if not self.call_super_init:
             if kwargs:
                 raise TypeError(
-                    "%s.__init__() got an unexpected keyword argument '%s'" % (type(self).__name__, next(iter(kwargs)))
+                    "%s.__init__() got an unexpected keyword argument '%s'"
+                    % (type(self).__name__, next(iter(kwargs)))
                 )
             if args:
                 raise TypeError(
-                    "%s.__init__() takes 1 positional argument but %d were given" % (type(self).__name__, len(args) + 1)
+                    "%s.__init__() takes 1 positional argument but %d were given"
+                    % (type(self).__name__, len(args) + 1)
                 )
         state = self.__dict__
         state["training"] = True
@@ -182,8 +186,8 @@ class Module:
     # --- registration ---
 
     def register_buffer(self, name, tensor, persistent=True):
-        """Adds a buffer: a tensor that belongs to the state but is not learned.  One that is not persistent stays out of
-        the state dictionary."""
+        """Adds a buffer: a tensor that belongs to the state but is not learned.  One that is not persistent
+        stays out of the state dictionary."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         _check_name("buffer", name)
@@ -215,9 +219,9 @@ class Module:
                 )
             if param.grad_fn:
                 raise ValueError(
-                    "Cannot assign non-leaf Tensor to parameter '%s'. Model parameters must be created explicitly. To "
-                    "express '%s' as a function of another Tensor, compute the value in the forward() method."
-                    % (name, name)
+                    "Cannot assign non-leaf Tensor to parameter '%s'. Model parameters must be created "
+                    "explicitly. To express '%s' as a function of another Tensor, compute the value in the "
+                    "forward() method." % (name, name)
                 )
             param = _hooks.run_registration(_hooks.parameter_registration, self, name, param)
         self._parameters[name] = param
@@ -248,7 +252,8 @@ class Module:
         raise AttributeError("'%s' object has no attribute '%s'" % (type(self).__name__, name))
 
     def _forget(self, name, *kinds):
-        """Takes a name out of the instance and of these dictionaries before it is registered as something else."""
+        """Takes a name out of the instance and of these dictionaries before it is registered as something
+        else."""
         self.__dict__.pop(name, None)
         for kind in kinds:
             self.__dict__[kind].pop(name, None)
@@ -309,8 +314,8 @@ class Module:
             return
         if not persistent:
             raise RuntimeError(
-                "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without the "
-                "persistent argument is not allowed."
+                "Registering a non-persistent buffer on a Module subclass that implements "
+                "register_buffer() without the persistent argument is not allowed."
             )
         self.register_buffer(name, value)
 
@@ -395,7 +400,11 @@ class Module:
 
     def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
         seen = set()
-        owners = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        owners = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
         for path, owner in owners:
             for name, member in get_members_fn(owner):
                 if member is None or member in seen:
@@ -411,7 +420,9 @@ class Module:
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
         """Iterates over (dotted name, parameter)."""
-        return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
+        return self._named_members(
+            lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
+        )
 
     def buffers(self, recurse=True):
         """Iterates over the buffers, each once."""
@@ -479,7 +490,8 @@ class Module:
         """Drops the gradients of all parameters, or zeroes them."""
         if getattr(self, "_is_replica", False):
             warnings.warn(
-                "Calling .zero_grad() from a module created with nn.DataParallel() has no effect.", stacklevel=2
+                "Calling .zero_grad() from a module created with nn.DataParallel() has no effect.",
+                stacklevel=2,
             )
         for param in self.parameters():
             if param.grad is None:
@@ -556,7 +568,8 @@ class Module:
         return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)
 
     def to(self, *args, **kwargs):
-        """to(device=None, dtype=None, non_blocking=False), to(dtype, ...), to(tensor, ...), each with memory_format=
+        """to(device=None, dtype=None, non_blocking=False), to(dtype, ...), to(tensor, ...), each with
+        memory_format=
 
         Moves and casts parameters and buffers; only floating point and complex ones are cast.
         """
@@ -564,12 +577,14 @@ class Module:
         if dtype is not None:
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError(
-                    "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=%s" % dtype
+                    "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=%s"
+                    % dtype
                 )
             if dtype.is_complex:
                 warnings.warn(
-                    "Complex modules are a new feature under active development whose design may change, and some modules "
-                    "might not work as expected when using complex tensors as parameters or buffers.",
+                    "Complex modules are a new feature under active development whose design may change, "
+                    "and some modules might not work as expected when using complex tensors as parameters "
+                    "or buffers.",
                     stacklevel=2,
                 )
 
@@ -583,8 +598,8 @@ class Module:
                 if str(exc) != "Cannot copy out of meta tensor; no data!":
                     raise
                 raise NotImplementedError(
-                    "%s Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module from "
-                    "meta to a different device." % exc
+                    "%s Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
+                    "module from meta to a different device." % exc
                 ) from None
 
         return self._apply(convert)
@@ -606,8 +621,8 @@ class Module:
         return handle
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
-        """`hook(module, args, output)` runs after forward and may return another output; with `with_kwargs` it is
-        `hook(module, args, kwargs, output)`; with `always_call` it also runs when forward raised."""
+        """`hook(module, args, output)` runs after forward and may return another output; with `with_kwargs`
+        it is `hook(module, args, kwargs, output)`; with `always_call` it also runs when forward raised."""
         extra = [self._forward_hooks_with_kwargs, self._forward_hooks_always_called]
         handle = _hooks.add(self._forward_hooks, hook, prepend, extra_dict=extra)
         if with_kwargs:
@@ -619,8 +634,8 @@ class Module:
     def _set_backward_kind(self, full):
         if self._is_full_backward_hook is not None and self._is_full_backward_hook is not full:
             raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one "
-                "of them."
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please "
+                "use only one of them."
             )
         self._is_full_backward_hook = full
 
@@ -630,13 +645,14 @@ class Module:
         return _hooks.add(self._backward_hooks, hook)
 
     def register_full_backward_hook(self, hook, prepend=False):
-        """`hook(module, grad_input, grad_output)` runs when the gradients of the inputs are there and may return other
-        ones."""
+        """`hook(module, grad_input, grad_output)` runs when the gradients of the inputs are there and may
+        return other ones."""
         self._set_backward_kind(True)
         return _hooks.add(self._backward_hooks, hook, prepend)
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
-        """`hook(module, grad_output)` runs before the gradients of the module are computed and may return other ones."""
+        """`hook(module, grad_output)` runs before the gradients of the module are computed and may return
+        other ones."""
         return _hooks.add(self._backward_pre_hooks, hook, prepend)
 
     # --- state dictionaries ---
@@ -661,14 +677,14 @@ class Module:
     def _register_state_dict_hook(self, hook):
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
-                "Cannot register the same function as the state dict post hook that was previously registered via "
-                "register_state_dict_post_hook"
+                "Cannot register the same function as the state dict post hook that was previously "
+                "registered via register_state_dict_post_hook"
             )
         return _hooks.add(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook):
-        """`hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` runs
-        before this module takes its values out of a state dictionary."""
+        """`hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+        error_msgs)` runs before this module takes its values out of a state dictionary."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
@@ -684,8 +700,8 @@ class Module:
         _state_dict.save_own(self, destination, prefix, keep_vars)
 
     def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
-        """All persistent tensors of this module and those below it, in an ordered dictionary by dotted name.  The
-        tensors are detached unless `keep_vars`."""
+        """All persistent tensors of this module and those below it, in an ordered dictionary by dotted name.
+        The tensors are detached unless `keep_vars`."""
         if args:
             warnings.warn(
                 "Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2
@@ -705,8 +721,9 @@ class Module:
         )
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
-        """Copies the tensors of a state dictionary into this module and those below it.  With `strict` the names must
-        match; `assign` puts the given tensors in place instead of copying.  Returns (missing_keys, unexpected_keys)."""
+        """Copies the tensors of a state dictionary into this module and those below it.  With `strict` the
+        names must match; `assign` puts the given tensors in place instead of copying.  Returns (missing_keys,
+        unexpected_keys)."""
         return _state_dict.load(self, state_dict, strict, assign)
 
     # --- printing ---

@@ -36,7 +36,8 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """CrossMapLRN2d(size, alpha=1e-4, beta=0.75, k=1): the older form of LocalResponseNorm for (N, C, H, W)."""
+    """CrossMapLRN2d(size, alpha=1e-4, beta=0.75, k=1): the older form of LocalResponseNorm for (N, C, H,
+    W)."""
 
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
         super().__init__(size, alpha, beta, k)
@@ -70,9 +71,7 @@ class LayerNorm(_Affine):
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._register(
-            self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype
-        )
+        self._register(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype)
 
     def forward(self, input):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -119,7 +118,8 @@ class GroupNorm(_Affine):
 
 
 class RMSNorm(Module):
-    """RMSNorm(normalized_shape, eps=None, elementwise_affine=True): divides by the root of the mean square."""
+    """RMSNorm(normalized_shape, eps=None, elementwise_affine=True): divides by the root of the mean
+    square."""
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 

@@ -44,12 +44,13 @@ def _check_kind(name, value, kind):
 def _check_arguments(input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size):
     if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
         raise ValueError(
-            "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            "dropout should be a number in range [0, 1] representing the probability of an element being "
+            "zeroed"
         )
     if dropout > 0 and num_layers == 1:
         warnings.warn(
-            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-            "greater than 1, but got dropout=%s and num_layers=%s" % (dropout, num_layers),
+            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+            "num_layers greater than 1, but got dropout=%s and num_layers=%s" % (dropout, num_layers),
             stacklevel=4,
         )
     _check_kind("bias", bias, bool)
@@ -153,15 +154,16 @@ class RNNBase(Module):
         weight = self._flat_weights[0]
         if input.dtype != weight.dtype:
             raise ValueError(
-                "RNN input dtype (%s) does not match weight dtype (%s). Convert input: input.to(%s), or convert model: "
-                "model.to(%s)" % (input.dtype, weight.dtype, weight.dtype, input.dtype)
+                "RNN input dtype (%s) does not match weight dtype (%s). Convert input: input.to(%s), or "
+                "convert model: model.to(%s)" % (input.dtype, weight.dtype, weight.dtype, input.dtype)
             )
         expected = 3 if batch_sizes is None else 2
         if input.dim() != expected:
             raise RuntimeError("input must have %d dimensions, got %d" % (expected, input.dim()))
         if self.input_size != input.size(-1):
             raise RuntimeError(
-                "input.size(-1) must be equal to input_size. Expected %d, got %d" % (self.input_size, input.size(-1))
+                "input.size(-1) must be equal to input_size. Expected %d, got %d"
+                % (self.input_size, input.size(-1))
             )
 
     def _expected_size(self, input, batch_sizes, size):
@@ -209,9 +211,7 @@ class RNNBase(Module):
 
     def _check_state_dims(self, hx, batched):
         if batched and hx.dim() != 3:
-            raise RuntimeError(
-                "For batched 3-D input, hx should also be 3-D but got %d-D tensor" % hx.dim()
-            )
+            raise RuntimeError("For batched 3-D input, hx should also be 3-D but got %d-D tensor" % hx.dim())
         if not batched and hx.dim() != 2:
             raise RuntimeError(
                 "For unbatched 2-D input, hx should also be 2-D but got %d-D tensor" % hx.dim()
@@ -257,8 +257,8 @@ class RNNBase(Module):
 
 
 class RNN(RNNBase):
-    """RNN(input_size, hidden_size, num_layers=1, nonlinearity='tanh', bias=True, batch_first=False, dropout=0.0,
-    bidirectional=False, device=None, dtype=None)
+    """RNN(input_size, hidden_size, num_layers=1, nonlinearity='tanh', bias=True, batch_first=False,
+    dropout=0.0, bidirectional=False, device=None, dtype=None)
 
     Every step: h = tanh(x W_ih + b_ih + h W_hh + b_hh).  Returns the outputs of all steps and the last state.
 
@@ -283,8 +283,8 @@ class RNN(RNNBase):
 
 
 class GRU(RNNBase):
-    """GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
-    device=None, dtype=None)
+    """GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
+    bidirectional=False, device=None, dtype=None)
 
     Gated recurrent units.  Returns the outputs of all steps and the last state.
     """
@@ -296,8 +296,8 @@ class GRU(RNNBase):
 
 
 class LSTM(RNNBase):
-    """LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
-    proj_size=0, device=None, dtype=None)
+    """LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
+    bidirectional=False, proj_size=0, device=None, dtype=None)
 
     Long short-term memory.  Returns the outputs of all steps and the last state (hidden, cell).
 
@@ -316,7 +316,10 @@ class LSTM(RNNBase):
 
     def check_forward_args(self, input, hidden, batch_sizes):
         self.check_input(input, batch_sizes)
-        sizes = self.get_expected_hidden_size(input, batch_sizes), self.get_expected_cell_size(input, batch_sizes)
+        sizes = (
+            self.get_expected_hidden_size(input, batch_sizes),
+            self.get_expected_cell_size(input, batch_sizes),
+        )
         for i, size in enumerate(sizes):
             self.check_hidden_size(hidden[i], size, "Expected hidden[%d] size {}, got {}" % i)
 
@@ -420,12 +423,14 @@ class RNNCellBase(Module):
             )
         if hidden.size(1) != self.hidden_size:
             raise RuntimeError(
-                "hidden0 has inconsistent hidden_size: got %d, expected %d" % (hidden.size(1), self.hidden_size)
+                "hidden0 has inconsistent hidden_size: got %d, expected %d"
+                % (hidden.size(1), self.hidden_size)
             )
 
 
 class RNNCell(RNNCellBase):
-    """RNNCell(input_size, hidden_size, bias=True, nonlinearity='tanh', device=None, dtype=None): one step of RNN."""
+    """RNNCell(input_size, hidden_size, bias=True, nonlinearity='tanh', device=None, dtype=None): one step of
+    RNN."""
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 

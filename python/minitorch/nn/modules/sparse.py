@@ -23,7 +23,9 @@ class _EmbeddingBase(Module):
     def _set_weight(self, weight, requires_grad, device, dtype):
         shape = (self.num_embeddings, self.embedding_dim)
         if weight is None:
-            self.weight = Parameter(torch.empty(shape, device=device, dtype=dtype), requires_grad=requires_grad)
+            self.weight = Parameter(
+                torch.empty(shape, device=device, dtype=dtype), requires_grad=requires_grad
+            )
             self.reset_parameters()
             return
         if tuple(weight.shape) != shape:
@@ -136,8 +138,9 @@ class Embedding(_EmbeddingBase):
 
 
 class EmbeddingBag(_EmbeddingBase):
-    """EmbeddingBag(num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="mean",
-    sparse=False, include_last_offset=False, padding_idx=None): sums, means or maxima of bags of vectors."""
+    """EmbeddingBag(num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
+    mode="mean", sparse=False, include_last_offset=False, padding_idx=None): sums, means or maxima of bags of
+    vectors."""
 
     __constants__ = [
         "num_embeddings",

@@ -213,9 +213,7 @@ def _why_not_nested(layer):
     if layer.norm_first:
         return told + ".norm_first was True"
     if not attention.batch_first:
-        return (
-            told + ".self_attn.batch_first was not True(use batch_first for better inference performance)"
-        )
+        return told + ".self_attn.batch_first was not True(use batch_first for better inference performance)"
     if not attention._qkv_same_embed_dim:
         return told + ".self_attn._qkv_same_embed_dim was not True"
     if attention.in_proj_bias is None:
@@ -248,7 +246,8 @@ class TransformerEncoder(Module):
         self.use_nested_tensor = bool(enable_nested_tensor and not why)
         if enable_nested_tensor and why:
             warnings.warn(
-                "enable_nested_tensor is True, but self.use_nested_tensor is False because " + why, stacklevel=2
+                "enable_nested_tensor is True, but self.use_nested_tensor is False because " + why,
+                stacklevel=2,
             )
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
@@ -300,8 +299,8 @@ class TransformerDecoder(Module):
 
 class Transformer(Module):
     """Transformer(d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048,
-    dropout=0.1, activation=F.relu, custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False,
-    norm_first=False, bias=True, device=None, dtype=None)
+    dropout=0.1, activation=F.relu, custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5,
+    batch_first=False, norm_first=False, bias=True, device=None, dtype=None)
 
     An encoder of `src` and a decoder of `tgt` that attends to the encoder's output.
     """

@@ -8,7 +8,8 @@ __all__ = ["Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"]
 
 
 class Upsample(Module):
-    """Upsample(size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None)"""
+    """Upsample(size=None, scale_factor=None, mode="nearest", align_corners=None,
+    recompute_scale_factor=None)"""
 
     __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
 

@@ -7,7 +7,8 @@ __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 
 
 class DistributedDataParallel:
-    """DistributedDataParallel(module, ...): needs processes that work together, which are not part of this library."""
+    """DistributedDataParallel(module, ...): needs processes that work together, which are not part of this
+    library."""
 
     def __init__(self, module, *args, **kwargs):
         raise RuntimeError("DistributedDataParallel needs torch.distributed, which is not available")

@@ -7,7 +7,8 @@ from minitorch.nn.modules.module import Module
 class DataParallel(Module):
     """DataParallel(module, device_ids=None, output_device=None, dim=0)
 
-    Calls `module`, on the one device it is on.  Its parameters are named `module....`, as with several devices.
+    Calls `module`, on the one device it is on.  Its parameters are named `module....`, as with several
+    devices.
     """
 
     def __init__(self, module, device_ids=None, output_device=None, dim=0):

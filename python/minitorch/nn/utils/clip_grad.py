@@ -25,9 +25,9 @@ def _get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=No
         total = torch.linalg.vector_norm(torch.stack([norm.to(device) for norm in norms]), norm_type)
         if error_if_nonfinite and (total.isnan() or total.isinf()):
             raise RuntimeError(
-                "The total norm of order %s for gradients from `parameters` is non-finite, so it cannot be clipped. To "
-                "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
-                % norm_type
+                "The total norm of order %s for gradients from `parameters` is non-finite, so it cannot be "
+                "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+                "`error_if_nonfinite=False`" % norm_type
             )
     return total
 
@@ -50,9 +50,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     """
     listed = _listed(parameters)
     if not listed and isinstance(parameters, types.GeneratorType):
-        warnings.warn(
-            "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2
-        )
+        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
     grads = [param.grad for param in listed if param.grad is not None]
     total = _get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
     _clip_grads_with_norm_(listed, max_norm, total, foreach)

@@ -44,8 +44,8 @@ def fuse_linear_bn_eval(linear, bn):
     _check_eval(linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError(
-            "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got linear.out_features=%d and "
-            "bn.num_features=%d" % (linear.out_features, bn.num_features)
+            "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
+            "linear.out_features=%d and bn.num_features=%d" % (linear.out_features, bn.num_features)
         )
     fused = copy.deepcopy(linear)
     fused.weight, fused.bias = fuse_linear_bn_weights(

@@ -26,7 +26,8 @@ PackedSequence_.__annotations__ = {
 
 
 class PackedSequence(PackedSequence_):
-    """PackedSequence: `data` of all elements, time first, and `batch_sizes`, how many sequences have each step.
+    """PackedSequence: `data` of all elements, time first, and `batch_sizes`, how many sequences have each
+    step.
 
     Made by `pack_sequence` and `pack_padded_sequence`.
     """
@@ -40,9 +41,10 @@ class PackedSequence(PackedSequence_):
             data, batch_sizes = data
         elif batch_sizes.device.type != "cpu":
             raise ValueError(
-                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. "
-                "They should be instantiated by functions like pack_sequence and pack_padded_sequences in "
-                "nn.utils.rnn. https://pytorch.org/docs/stable/nn.html#torch.nn.utils.rnn.pack_sequence"
+                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created "
+                "manually. They should be instantiated by functions like pack_sequence and "
+                "pack_padded_sequences in nn.utils.rnn. "
+                "https://pytorch.org/docs/stable/nn.html#torch.nn.utils.rnn.pack_sequence"
             )
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
@@ -137,8 +139,8 @@ def _check_lengths(input, lengths, batch_first):
     if any(a < b for a, b in zip(values, values[1:])):
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
-            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
-            "do not need ONNX exportability."
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
+            "requirement if you do not need ONNX exportability."
         )
     return values
 
@@ -167,14 +169,17 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     if batch_first:
         input = input.transpose(0, 1)
     if values[0] > input.size(0):
-        raise RuntimeError("Expected `len(lengths)` to be at most the length of the input, but got %d" % values[0])
+        raise RuntimeError(
+            "Expected `len(lengths)` to be at most the length of the input, but got %d" % values[0]
+        )
     sizes = _batch_sizes(values)
     data = torch.cat([input[step, :size] for step, size in enumerate(sizes)])
     return PackedSequence(data, torch.tensor(sizes, dtype=torch.int64), sorted_indices, None)
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
-    """pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None) -> padded, lengths"""
+    """pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None) -> padded,
+    lengths"""
     sizes = sequence.batch_sizes.tolist()
     steps = len(sizes)
     if total_length is not None:
@@ -237,7 +242,8 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
 
 
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
-    """unpad_sequence(padded_sequences, lengths, batch_first=False) -> list of Tensors: the inverse of padding."""
+    """unpad_sequence(padded_sequences, lengths, batch_first=False) -> list of Tensors: the inverse of
+    padding."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     return [s[: int(length)] for s, length in zip(padded_sequences.unbind(0), lengths)]

@@ -22,7 +22,8 @@ class SpectralNorm:
     def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12):
         if n_power_iterations <= 0:
             raise ValueError(
-                "Expected n_power_iterations to be positive, but got n_power_iterations=%s" % n_power_iterations
+                "Expected n_power_iterations to be positive, but got n_power_iterations=%s"
+                % n_power_iterations
             )
         self.name = name
         self.dim = dim
@@ -69,8 +70,8 @@ class SpectralNorm:
             raise ValueError("`SpectralNorm` cannot be applied as parameter `%s` is None" % name)
         if isinstance(weight, UninitializedParameter):
             raise ValueError(
-                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy "
-                "forward before applying spectral normalization"
+                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run "
+                "the dummy forward before applying spectral normalization"
             )
         with torch.no_grad():
             height, width = hook.reshape_weight_to_matrix(weight).size()
@@ -99,7 +100,11 @@ class SpectralNormLoadStateDictPreHook:
         if version is not None and version >= 1:
             return
         key = prefix + fn.name
-        if version is None and key not in state_dict and all(key + s in state_dict for s in ("_orig", "_u", "_v")):
+        if (
+            version is None
+            and key not in state_dict
+            and all(key + s in state_dict for s in ("_orig", "_u", "_v"))
+        ):
             return
         missing = [key + suffix for suffix in ("_orig", "", "_u") if key + suffix not in state_dict]
         if missing:
@@ -133,7 +138,8 @@ class SpectralNormStateDictHook:
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
     """spectral_norm(module, name='weight', n_power_iterations=1, eps=1e-12, dim=None) -> module
 
-    Divides the parameter by its largest singular value, estimated by one more power iteration per training pass.
+    Divides the parameter by its largest singular value, estimated by one more power iteration per training
+    pass.
     """
     if dim is None:
         transposed = ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")

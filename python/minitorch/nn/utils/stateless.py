@@ -26,8 +26,8 @@ def _with_ties(module, given):
         values = {id(given[other]) for other in tied[name] if other in given}
         if len(values) > 1:
             raise ValueError(
-                "functional_call got multiple values for keys %s, which are tied. Consider using tie_weights=False"
-                % sorted(tied[name])
+                "functional_call got multiple values for keys %s, which are tied. Consider using "
+                "tie_weights=False" % sorted(tied[name])
             )
         for other in tied[name]:
             result[other] = given[name]
@@ -88,7 +88,9 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
                 parameters_and_buffers[name] = new
 
 
-def _functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
+def _functional_call(
+    module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False
+):
     if isinstance(module, torch.nn.DataParallel):
         raise RuntimeError("The stateless API can't be used with nn.DataParallel module")
     if args is None:
@@ -99,14 +101,18 @@ def _functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, 
         return module(*args, **(kwargs or {}))
 
 
-def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
-    """functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False)
+def functional_call(
+    module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False
+):
+    """functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True,
+    strict=False)
 
     Deprecated name of torch.func.functional_call.
     """
     warnings.warn(
-        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
-        "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
+        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in "
+        "a future version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in "
+        "replacement.",
         FutureWarning,
         stacklevel=2,
     )

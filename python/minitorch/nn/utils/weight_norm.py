@@ -32,7 +32,8 @@ class WeightNorm:
     @staticmethod
     def apply(module, name, dim):
         warnings.warn(
-            "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
+            "`torch.nn.utils.weight_norm` is deprecated in favor of "
+            "`torch.nn.utils.parametrizations.weight_norm`.",
             FutureWarning,
             stacklevel=3,
         )
@@ -43,8 +44,8 @@ class WeightNorm:
         weight = getattr(module, name)
         if isinstance(weight, UninitializedParameter):
             raise ValueError(
-                "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy "
-                "forward before applying weight normalization"
+                "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run "
+                "the dummy forward before applying weight normalization"
             )
         del module._parameters[name]
         module.register_parameter(name + "_g", Parameter(_norm_except_dim(weight.data, hook.dim)))

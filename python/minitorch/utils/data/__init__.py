@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""torch.utils.data: datasets, samplers and the loader that turns them into batches.  Names load at first use."""
+"""torch.utils.data: datasets, samplers and the loader that turns them into batches.  Names load at first
+use."""
 
 _WHERE = {
     "DataLoader": "dataloader",

@@ -62,7 +62,8 @@ def _check_iterable(shuffle, sampler, batch_sampler):
     for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
         if value is not None:
             raise ValueError(
-                "DataLoader with IterableDataset: expected unspecified %s option, but got %s=%s" % (name, name, value)
+                "DataLoader with IterableDataset: expected unspecified %s option, but got %s=%s"
+                % (name, name, value)
             )
 
 
@@ -100,8 +101,8 @@ def _context_of(context, num_workers):
         context = multiprocessing.get_context(context)
     if not isinstance(context, BaseContext):
         raise TypeError(
-            "multiprocessing_context option should be a valid context object or a string specifying the start method, "
-            "but got multiprocessing_context=%s" % (context,)
+            "multiprocessing_context option should be a valid context object or a string specifying the "
+            "start method, but got multiprocessing_context=%s" % (context,)
         )
     return context
 
@@ -110,7 +111,8 @@ class DataLoader:
     """DataLoader(dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
     collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None, ...)
 
-    Iterating gives the batches of one epoch.  Without `batch_size` and `batch_sampler`, samples come one by one.
+    Iterating gives the batches of one epoch.  Without `batch_size` and `batch_sampler`, samples come one by
+    one.
 
     Example::
 
@@ -248,14 +250,14 @@ class DataLoader:
         told = "DataLoader is not able to compute a suggested max number of worker in current system."
         if count is not None:
             told = (
-                "Our suggested max number of worker in current system is %d%s, which is smaller than what this "
-                "DataLoader is going to create."
+                "Our suggested max number of worker in current system is %d%s, which is smaller than what "
+                "this DataLoader is going to create."
                 % (count, "" if hasattr(os, "sched_getaffinity") else " (`cpuset` is not taken into account)")
             )
         warnings.warn(
-            "This DataLoader will create %d worker processes in total. %s Please be aware that excessive worker "
-            "creation might get DataLoader running slow or even freeze, lower the worker number to avoid potential "
-            "slowness/freeze if necessary." % (self.num_workers, told),
+            "This DataLoader will create %d worker processes in total. %s Please be aware that excessive "
+            "worker creation might get DataLoader running slow or even freeze, lower the worker number to "
+            "avoid potential slowness/freeze if necessary." % (self.num_workers, told),
             stacklevel=3,
         )
 
@@ -274,8 +276,8 @@ def _pins(loader):
         )
     if not available:
         warnings.warn(
-            "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
-            "used.",
+            "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory "
+            "won't be used.",
             stacklevel=4,
         )
     return available
@@ -319,15 +321,23 @@ class _BaseDataLoaderIter:
         data = self._next_data()
         self._num_yielded += 1
         expected = self._IterableDataset_len_called
-        if expected is not None and self._dataset_kind == _DatasetKind.Iterable and self._num_yielded > expected:
+        if (
+            expected is not None
+            and self._dataset_kind == _DatasetKind.Iterable
+            and self._num_yielded > expected
+        ):
             self._warn_too_many(expected)
         return data
 
     def _warn_too_many(self, expected):
-        told = "Length of IterableDataset %s was reported to be %d(when accessing len(dataloader)), but %d samples " % (
-            self._dataset,
-            expected,
-            self._num_yielded,
+        told = (
+            "Length of IterableDataset %s was reported to be %d(when accessing len(dataloader)), but %d "
+            "samples "
+            % (
+                self._dataset,
+                expected,
+                self._num_yielded,
+            )
         )
         told += "have been fetched. "
         if self._num_workers > 0:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Datasets: things with samples by number (Dataset) or in a row (IterableDataset), and ways to combine them."""
+"""Datasets: things with samples by number (Dataset) or in a row (IterableDataset), and ways to combine
+them."""
 
 import types
 
@@ -20,8 +21,8 @@ __all__ = [
 class Dataset:
     """Base of datasets whose samples are reached by `dataset[index]`.
 
-    Subclasses define `__getitem__`, usually `__len__`, and may define `__getitems__(indices)` to fetch a whole batch
-    as a list of samples.
+    Subclasses define `__getitem__`, usually `__len__`, and may define `__getitems__(indices)` to fetch a
+    whole batch as a list of samples.
     """
 
     __class_getitem__ = classmethod(types.GenericAlias)
@@ -69,13 +70,14 @@ def _rows_of(dataset, indices):
 
 
 class StackDataset(Dataset):
-    """StackDataset(*datasets) or StackDataset(**datasets): samples are tuples (dicts) of the members' samples."""
+    """StackDataset(*datasets) or StackDataset(**datasets): samples are tuples (dicts) of the members'
+    samples."""
 
     def __init__(self, *args, **kwargs):
         if args and kwargs:
             raise ValueError(
-                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both "
-                "types are given."
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like "
+                "input/output, but both types are given."
             )
         members = args or tuple(kwargs.values())
         if not members:
@@ -138,7 +140,9 @@ class ConcatDataset(Dataset):
     def cummulative_sizes(self):
         import warnings
 
-        warnings.warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning, stacklevel=2
+        )
         return self.cumulative_sizes
 
 
@@ -171,9 +175,9 @@ class Subset(Dataset):
         cls = type(self)
         if cls.__getitem__ is not Subset.__getitem__ and cls.__getitems__ is Subset.__getitems__:
             raise NotImplementedError(
-                "%s overrides __getitem__ but not __getitems__. When subclassing Subset and overriding __getitem__, "
-                "you must also override __getitems__ to ensure DataLoader works correctly with your custom logic. "
-                "A simple implementation:\n\n"
+                "%s overrides __getitem__ but not __getitems__. When subclassing Subset and overriding "
+                "__getitem__, you must also override __getitems__ to ensure DataLoader works correctly "
+                "with your custom logic. A simple implementation:\n\n"
                 "def __getitems__(self, indices):\n"
                 "    return [self.__getitem__(idx) for idx in indices]" % cls.__name__
             )

@@ -12,8 +12,8 @@ __all__ = ["DistributedSampler"]
 class DistributedSampler(Sampler):
     """DistributedSampler(dataset, num_replicas, rank, shuffle=True, seed=0, drop_last=False)
 
-    Every `num_replicas`-th index from `rank` on.  All processes shuffle alike; `set_epoch` changes the shuffle.
-    There is no process group here, so `num_replicas` and `rank` must be given.
+    Every `num_replicas`-th index from `rank` on.  All processes shuffle alike; `set_epoch` changes the
+    shuffle. There is no process group here, so `num_replicas` and `rank` must be given.
     """
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):

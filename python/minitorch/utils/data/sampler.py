@@ -25,7 +25,8 @@ def _check_positive(value, name):
 
 
 class Sampler:
-    """Base of samplers: subclasses define `__iter__`, over indices or lists of indices, and usually `__len__`."""
+    """Base of samplers: subclasses define `__iter__`, over indices or lists of indices, and usually
+    `__len__`."""
 
     __class_getitem__ = classmethod(types.GenericAlias)
 
@@ -54,7 +55,8 @@ def _private_generator():
 
 
 class RandomSampler(Sampler):
-    """RandomSampler(data_source, replacement=False, num_samples=None, generator=None): a new shuffle every time."""
+    """RandomSampler(data_source, replacement=False, num_samples=None, generator=None): a new shuffle every
+    time."""
 
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
         self.data_source = data_source
@@ -108,7 +110,8 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """WeightedRandomSampler(weights, num_samples, replacement=True, generator=None): indices by probability."""
+    """WeightedRandomSampler(weights, num_samples, replacement=True, generator=None): indices by
+    probability."""
 
     def __init__(self, weights, num_samples, replacement=True, generator=None):
         _check_positive(num_samples, "num_samples")

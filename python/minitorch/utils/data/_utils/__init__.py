@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Inner parts of the loader: fetching and collating samples, pinning, worker processes.  Loaded at first use."""
+"""Inner parts of the loader: fetching and collating samples, pinning, worker processes.  Loaded at first
+use."""
 
 _MODULES = frozenset(("collate", "fetch", "pin_memory", "tensor_batches", "worker", "worker_iter"))
 

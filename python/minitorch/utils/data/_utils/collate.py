@@ -43,7 +43,8 @@ def _rebuild_sequence(old, items):
 
 
 def default_convert(data):
-    """default_convert(data): NumPy arrays and numbers as tensors, inside containers too; the rest unchanged."""
+    """default_convert(data): NumPy arrays and numbers as tensors, inside containers too; the rest
+    unchanged."""
     kind = type(data)
     if isinstance(data, torch.Tensor):
         return data
@@ -99,8 +100,8 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
     first = batch[0]
     if first.layout is not torch.strided:
         raise RuntimeError(
-            "Batches of sparse tensors are not currently supported by the default collate_fn; please provide a custom "
-            "collate_fn to handle them appropriately."
+            "Batches of sparse tensors are not currently supported by the default collate_fn; please "
+            "provide a custom collate_fn to handle them appropriately."
         )
     return torch.stack(batch, 0)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The short way of a loader over a TensorDataset: one gather per tensor and batch instead of a stack of rows.
 
-Taken only where nothing can tell the difference: exact classes, the default collate function, contiguous tensors that
-need no gradient.  The same random numbers are drawn at the same moments.
+Taken only where nothing can tell the difference: exact classes, the default collate function, contiguous
+tensors that need no gradient.  The same random numbers are drawn at the same moments.
 """
 
 import minitorch as torch
@@ -43,7 +43,9 @@ def tensor_batches(loader):
     shuffled = type(sampler) is RandomSampler
     if not shuffled and type(sampler) is not SequentialSampler:
         return None
-    if sampler.data_source is not dataset or (shuffled and (sampler.replacement or sampler._num_samples is not None)):
+    if sampler.data_source is not dataset or (
+        shuffled and (sampler.replacement or sampler._num_samples is not None)
+    ):
         return None
     base, positions = dataset, None
     if type(dataset) is Subset:

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The iterator of a loader with worker processes.
 
-Every worker has one pipe: tasks (number, index) go down, (number, data) comes back.  Batches travel as pickles.
+Every worker has one pipe: tasks (number, index) go down, (number, data) comes back.  Batches travel as
+pickles.
 """
 
 import os
 
 from minitorch._utils import ExceptionWrapper
 from minitorch.utils.data._utils.worker import EndOfData, worker_loop
-from minitorch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
+from minitorch.utils.data.dataloader import _BaseDataLoaderIter
 
 _JOIN_SECONDS = 5.0
 
