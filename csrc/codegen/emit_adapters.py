@@ -160,8 +160,11 @@ def composite_adapter(entry):
     body = [
         "if (call->variant == MT_VARIANT_FUNCTION)",
         "    return %s;" % direct,
-        "MT_TRY(%s(%s));" % (target, ", ".join(["&" + o for o in outs] + args)),
     ]
+    if entry.factory:
+        places = entry.schema.arg_index("dtype"), entry.schema.arg_index("device")
+        body.append("MT_TRY(mt_out_take_options(call, %d, %d));" % places)
+    body.append("MT_TRY(%s(%s));" % (target, ", ".join(["&" + o for o in outs] + args)))
     if entry.view and entry.inplace_ok and not entry.out_ok:
         body.append("MT_TRY(mt_out_assign_view(call, out));")
     else:

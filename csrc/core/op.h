@@ -345,6 +345,8 @@ int mt_out_finish(mt_call *call);
 /* Output k of a composite becomes `value` (borrowed). FUNCTION: a new reference. INPLACE and OUT: checks and resizes as
    mt_out_prepare does, then copies with mt_copy_inplace through the dispatcher, so that the copy records. */
 int mt_out_assign(mt_call *call, int k, mt_tensor *value);
+/* out= of a factory: its dtype and device arguments become those of the tensor given, or must agree with them. */
+int mt_out_take_options(mt_call *call, int dtype_arg, int device_arg);
 /* In-place form of a view op: out[0] takes the geometry of `view`, a view of it. */
 int mt_out_assign_view(mt_call *call, mt_tensor *view);
 /* A new reference: t itself when it is contiguous, else a contiguous copy; NULL for NULL. Nothing is recorded. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Advanced indexing with integer tensors, read and written. One index tensor is used as it is; several are first turned
-   into one tensor of byte offsets over their broadcast shape, bounds checked on the way. */
+   into one tensor of byte offsets over their broadcast shape, bounds checked on the way. Messages number the dims as PyTorch
+   does: by the order of the index tensors. */
 #include <string.h>
 
 #include "core/index_plan.h"
@@ -56,7 +57,7 @@ static int combine(mt_tensor **out, const mt_index_plan *p, const mt_tensor *sel
             index = wide;
         }
         if (sum->numel > 0 && !mt_index_in_range(&bad, index, step.limit, step.limit)) {
-            mt_index_error(MT_INDEX_OF_DIM, bad, p->dim[k], step.limit);
+            mt_index_error(MT_INDEX_OF_DIM, bad, k, step.limit);
             goto fail;
         }
         MT_TRY(mt_iter_build(&it, (mt_tensor *[]){sum, index}, 2, 1, p->n_index_dims, size));
@@ -148,7 +149,7 @@ int mt_cpu_index(mt_tensor *out, mt_tensor *self, mt_tensors indices)
     job.params.fault = plan.n_index == 1 ? &fault : NULL;
     mt_index_read(&job);
     if (fault.found) {
-        mt_index_error(MT_INDEX_OF_DIM, fault.index, plan.dim[0], job.params.limit);
+        mt_index_error(MT_INDEX_OF_DIM, fault.index, 0, job.params.limit);
         goto fail;
     }
     rc = 0;
@@ -170,7 +171,7 @@ int mt_cpu_index_put(mt_tensor *self, mt_tensors indices, mt_tensor *values, boo
     if (has_elements(&job)) {
         if (plan.n_index == 1 && !mt_index_in_range(&bad, owned ? owned : plan.index[0], job.params.limit,
                                                     job.params.wrap)) {
-            mt_index_error(MT_INDEX_OF_DIM, bad, plan.dim[0], job.params.limit);
+            mt_index_error(MT_INDEX_OF_DIM, bad, 0, job.params.limit);
             goto fail;
         }
         set_other(&job, values, (char *)(uintptr_t)mt_tensor_const_data(values));

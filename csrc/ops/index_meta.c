@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "core/frame.h"
 #include "ops.h"
+#include "ops/create.h"
 #include "ops/meta.h"
 
 static const char *legacy(const mt_tensor *t)
@@ -101,38 +102,86 @@ static MT_COLD int wrong_source_shape(const mt_tensor *self, const mt_tensor *so
                         mt_shape_format(&a, self->size, self->ndim), mt_shape_format(&b, source->size, source->ndim));
 }
 
+/* dim is wrapped already */
+static int check_slices(const char *op, const mt_tensor *self, int64_t dim, const mt_tensor *index,
+                        const mt_tensor *source)
+{
+    mt_shape_text text;
+
+    if (index->ndim > 1)
+        return mt_error_set(MT_ERR_INDEX,
+                            "%s(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s", op,
+                            index->ndim, legacy(index), mt_shape_format(&text, index->size, index->ndim));
+    if (!is_index_dtype(index))
+        return mt_error_set(MT_ERR_RUNTIME, "%s(): Expected dtype int32/int64 for index but got: %s", op, legacy(index));
+    if (self->dtype != source->dtype)
+        return mt_error_set(MT_ERR_RUNTIME, "%s(): self (%s) and source (%s) must have the same scalar type", op,
+                            legacy(self), legacy(source));
+    if (dim != 0 && dim >= source->ndim)
+        return mt_error_set(MT_ERR_RUNTIME, "%s(): Indexing dim %lld is out of bounds of the source tensor with dim %d",
+                            op, (long long)dim, source->ndim);
+    if (index->numel != size_or_one(source, dim))
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "%s(): Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %lld",
+                            op, (long long)index->numel, (long long)size_or_one(source, dim), (long long)dim);
+    return same_slices(self, source, dim) ? 0 : wrong_source_shape(self, source);
+}
+
 int mt_meta_index_add(mt_call *call)
 {
     mt_tensor *self = mt_arg_tensor(&call->arg[0]), *index = mt_arg_tensor(&call->arg[2]);
     mt_tensor *source = mt_arg_tensor(&call->arg[3]);
     int64_t dim = mt_arg_int(&call->arg[1]);
-    mt_shape_text text;
 
-    if (same_device(call) < 0 || mt_dim_wrap(&dim, self->ndim) < 0)
+    if (same_device(call) < 0 || mt_dim_wrap(&dim, self->ndim) < 0 ||
+        check_slices("index_add_", self, dim, index, source) < 0)
         return -1;
-    if (index->ndim > 1)
-        return mt_error_set(MT_ERR_INDEX,
-                            "index_add_(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s",
-                            index->ndim, legacy(index), mt_shape_format(&text, index->size, index->ndim));
-    if (!is_index_dtype(index))
-        return mt_error_set(MT_ERR_RUNTIME, "index_add_(): Expected dtype int32/int64 for index but got: %s",
-                            legacy(index));
-    if (self->dtype != source->dtype)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "index_add_(): self (%s) and source (%s) must have the same scalar type", legacy(self),
-                            legacy(source));
-    if (dim != 0 && dim >= source->ndim)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "index_add_(): Indexing dim %lld is out of bounds of the source tensor with dim %d",
-                            (long long)dim, source->ndim);
-    if (index->numel != size_or_one(source, dim))
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "index_add_(): Number of indices (%lld) should be equal to source.size(dim): (%lld), for "
-                            "dim: %lld",
-                            (long long)index->numel, (long long)size_or_one(source, dim), (long long)dim);
-    if (!same_slices(self, source, dim))
-        return wrong_source_shape(self, source);
     return apart_from(call, index) < 0 || apart_from(call, source) < 0 ? -1 : like_self(call);
+}
+
+/* A vector along dim, seen in the shape of the slices. */
+int mt_impl_index_along(mt_tensor **out, mt_tensor *index, int64_t dim, mt_ints sizes)
+{
+    int64_t shape[MT_MAX_DIM];
+    mt_tensor *line = NULL;
+    int rc = -1;
+
+    *out = NULL;
+    MT_TRY(mt_dim_wrap(&dim, sizes.n));
+    for (int i = 0; i < sizes.n; i++)
+        shape[i] = i == dim ? index->numel : 1;
+    MT_TRY(mt_reshape(&line, index, (mt_ints){shape, sizes.n}));
+    MT_TRY(mt_expand(out, line, sizes, false));
+    rc = 0;
+fail:
+    mt_tensor_clear(&line);
+    return rc;
+}
+
+int mt_impl_index_reduce(mt_tensor **out, mt_tensor *self, int64_t dim, mt_tensor *index, mt_tensor *source,
+                         const char *reduce, bool include_self)
+{
+    static bool warned;
+    mt_tensor *places = NULL;
+    int rc = -1;
+
+    *out = NULL;
+    MT_TRY(mt_warn_once(&warned, MT_WARN_USER, "index_reduce() is in beta and the API may change at any time."));
+    MT_REQUIRE(strcmp(reduce, "prod") == 0 || strcmp(reduce, "mean") == 0 || strcmp(reduce, "amax") == 0 ||
+                   strcmp(reduce, "amin") == 0,
+               MT_ERR_RUNTIME, "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got %s.", reduce);
+    MT_TRY(mt_dim_wrap(&dim, self->ndim));
+    MT_TRY(check_slices("index_reduce_", self, dim, index, source));
+    MT_TRY(mt_impl_index_along(&places, index, dim, (mt_ints){source->size, source->ndim}));
+    if (mt_scatter_reduce(out, self, dim, places, source, reduce, include_self) < 0) {
+        if (strstr(mt_error_message(), "is out of bounds for dimension"))
+            mt_error_set(MT_ERR_INDEX, "index out of range in self");
+        goto fail;
+    }
+    rc = 0;
+fail:
+    mt_tensor_clear(&places);
+    return rc;
 }
 
 static void slice_text(mt_strbuf *text, const mt_tensor *t, int64_t dim)
@@ -255,7 +304,7 @@ int mt_meta_gather(mt_call *call)
         return mt_error_set(MT_ERR_RUNTIME, "gather(): Expected dtype int32/int64 for index");
     if (out && out->dtype != self->dtype)
         return mt_error_set(MT_ERR_RUNTIME, "Expected out tensor to have dtype %s, but got %s instead",
-                            mt_dtype_name((mt_dtype)self->dtype), mt_dtype_name((mt_dtype)out->dtype));
+                            mt_c_type_name((mt_dtype)self->dtype), mt_c_type_name((mt_dtype)out->dtype));
     if (index->numel > 0) {
         if ((self->ndim ? self->ndim : 1) != (index->ndim ? index->ndim : 1))
             return mt_error_set(MT_ERR_RUNTIME,

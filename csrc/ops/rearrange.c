@@ -190,3 +190,31 @@ fail:
     mt_tensor_list_clear(&grids);
     return rc;
 }
+
+int mt_impl_cartesian_prod(mt_tensor **out, mt_tensors tensors)
+{
+    mt_tensor_list grids = {NULL, 0};
+    mt_tensor *flat = NULL;
+    mt_shape_text text;
+    int rc = -1;
+
+    *out = NULL;
+    for (int i = 0; i < tensors.n; i++)
+        MT_REQUIRE(tensors.data[i]->ndim == 1, MT_ERR_RUNTIME, "Expect a 1D vector, but got shape %s",
+                   mt_shape_format(&text, tensors.data[i]->size, tensors.data[i]->ndim));
+    if (tensors.n == 1) {
+        *out = mt_tensor_ref(tensors.data[0]);
+        return 0;
+    }
+    MT_TRY(mt_meshgrid_indexing(&grids, tensors, "ij"));
+    for (int i = 0; i < grids.n; i++) {
+        MT_TRY(mt_flatten(&flat, grids.data[i], 0, -1));
+        mt_tensor_unref(grids.data[i]);
+        grids.data[i] = mt_tensor_move(&flat);
+    }
+    MT_TRY(mt_stack(out, (mt_tensors){grids.data, grids.n}, 1));
+    rc = 0;
+fail:
+    mt_tensor_list_clear(&grids);
+    return rc;
+}

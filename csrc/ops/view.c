@@ -416,8 +416,8 @@ int mt_view_as_strided(mt_tensor **out, mt_tensor *self, mt_ints size, mt_ints s
         if (size.data[i] < 0)
             return mt_error_set(MT_ERR_RUNTIME, "Storage size calculation overflowed with sizes=%s and strides=%s",
                                 mt_shape_format(&a, size.data, size.n), mt_shape_format(&b, stride.data, stride.n));
-    if (check_expanded_numel(size.n, size.data) < 0 ||
-        mt_storage_check_bounds(self->storage, (mt_dtype)self->dtype, size.n, size.data, stride.data, offset) < 0)
+    if (mt_storage_check_bounds(self->storage, (mt_dtype)self->dtype, size.n, size.data, stride.data, offset) < 0 ||
+        check_expanded_numel(size.n, size.data) < 0)
         return -1;
     return mt_tensor_new_view(out, self, size.n, size.data, stride.data, offset);
 }

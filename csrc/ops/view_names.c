@@ -208,33 +208,27 @@ int mt_impl_meshgrid(mt_tensor_list *out, mt_tensors tensors)
     return grid(out, tensors);
 }
 
-/* xy: the first two inputs change places before, the first two dims after. */
+/* xy: the first two inputs change places before, and their grids change places after. */
 int mt_impl_meshgrid_indexing(mt_tensor_list *out, mt_tensors tensors, const char *indexing)
 {
-    mt_tensor *order[MT_MAX_DIM], *swapped = NULL;
-    bool is_xy = strcmp(indexing, "xy") == 0 && tensors.n >= 2 && tensors.n <= MT_MAX_DIM;
+    mt_tensor *order[MT_MAX_DIM], *first;
+    bool is_xy = strcmp(indexing, "xy") == 0;
 
     *out = (mt_tensor_list){NULL, 0};
-    MT_REQUIRE(is_xy || strcmp(indexing, "ij") == 0 || strcmp(indexing, "xy") == 0, MT_ERR_RUNTIME,
-               "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: %s", indexing);
-    if (!is_xy)
+    if (!is_xy && strcmp(indexing, "ij") != 0)
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: %s", indexing);
+    if (!is_xy || tensors.n < 2 || tensors.n > MT_MAX_DIM)
         return grid(out, tensors);
     memcpy(order, tensors.data, (size_t)tensors.n * sizeof(order[0]));
     order[0] = tensors.data[1];
     order[1] = tensors.data[0];
-    MT_TRY(grid(out, (mt_tensors){order, tensors.n}));
-    for (int i = 0; i < out->n; i++) {
-        MT_TRY(mt_transpose(&swapped, out->data[i], 0, 1));
-        mt_tensor_unref(out->data[i]);
-        out->data[i] = mt_tensor_move(&swapped);
-    }
-    swapped = out->data[0];
+    if (grid(out, (mt_tensors){order, tensors.n}) < 0)
+        return -1;
+    first = out->data[0];
     out->data[0] = out->data[1];
-    out->data[1] = swapped;
+    out->data[1] = first;
     return 0;
-fail:
-    mt_tensor_list_clear(out);
-    return -1;
 }
 
 /* --- undoing broadcasts and reductions --- */
