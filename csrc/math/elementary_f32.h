@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Elementary functions of float32 without branches, so that loops over them vectorise. Bounds in ulp are checked over all
-   float32 values by tests/math, on every ISA level: exp, exp2, expm1, log, log2, log10, log1p, sin, cos 1; tanh, erf, sigmoid
-   1.5. MT_FMA32 rounds once on v3 and v4, twice on v2, where results may differ by one ulp.
+   float32 values by tests/math, on every ISA level: exp, exp2, log, log2, log10, log1p, sin, cos 1; expm1 1.1; tanh, erf,
+   sigmoid 1.5; tan 2.5. MT_FMA32 rounds once on v3 and v4, twice on v2, where exp2 and the logarithms to other bases have 0.2
+   more and results may differ by a unit.
 
    Three forms of a function f: mt_f_f32 is right everywhere. Where special cases would cost the common case too much, there
    are mt_f_fast_f32, right unless mt_f_is_rare_f32 says otherwise, and the loops do a block again when it holds a rare
