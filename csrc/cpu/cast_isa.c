@@ -15,29 +15,38 @@
 
 typedef void cast_kernel(char *dst, const char *src, int64_t n);
 
-/* --- one element: to_<token> of an integer, a float, a double --- */
+/* --- one element: to_<token> of an int64 (i), a smaller integer or bool (s), a float (f), a double (d) --- */
 
-#define INT_RULES(token, type, through)                    \
+#define INT_RULES(token, type, from_float, from_double)    \
     static inline type i_to_##token(int64_t v)             \
+    {                                                      \
+        return (type)v;                                    \
+    }                                                      \
+    static inline type s_to_##token(int32_t v)             \
     {                                                      \
         return (type)v;                                    \
     }                                                      \
     static inline type f_to_##token(float v)               \
     {                                                      \
-        return (type)mt_f32_to_##through(v);               \
+        return (type)from_float(v);                        \
     }                                                      \
     static inline type d_to_##token(double v)              \
     {                                                      \
-        return (type)mt_f64_to_##through(v);               \
+        return (type)from_double(v);                       \
     }
-INT_RULES(u8, uint8_t, i64)
-INT_RULES(i8, int8_t, i32)
-INT_RULES(i16, int16_t, i32)
-INT_RULES(i32, int32_t, i32)
-INT_RULES(i64, int64_t, i64)
+/* Floats of 2^31 and more are multiples of 256, so 32 bits are enough for uint8. */
+INT_RULES(u8, uint8_t, mt_f32_to_i32, mt_f64_to_i64)
+INT_RULES(i8, int8_t, mt_f32_to_i32, mt_f64_to_i32)
+INT_RULES(i16, int16_t, mt_f32_to_i32, mt_f64_to_i32)
+INT_RULES(i32, int32_t, mt_f32_to_i32, mt_f64_to_i32)
+INT_RULES(i64, int64_t, mt_f32_to_i64, mt_f64_to_i64)
 
 #define PLAIN_RULES(token, type, expression)               \
     static inline type i_to_##token(int64_t v)             \
+    {                                                      \
+        return expression;                                 \
+    }                                                      \
+    static inline type s_to_##token(int32_t v)             \
     {                                                      \
         return expression;                                 \
     }                                                      \
@@ -81,11 +90,11 @@ PLAIN_RULES(c128, mt_c128, ((mt_c128){(double)v, 0.0}))
     KERNEL(from, from_type, c128, mt_c128, kind##_to_c128(read(s[i])))
 #define AS_IS(value) (value)
 #define AS_BOOL(value) ((value) != 0)
-FROM_REAL(b8, uint8_t, i, AS_BOOL)
-FROM_REAL(u8, uint8_t, i, AS_IS)
-FROM_REAL(i8, int8_t, i, AS_IS)
-FROM_REAL(i16, int16_t, i, AS_IS)
-FROM_REAL(i32, int32_t, i, AS_IS)
+FROM_REAL(b8, uint8_t, s, AS_BOOL)
+FROM_REAL(u8, uint8_t, s, AS_IS)
+FROM_REAL(i8, int8_t, s, AS_IS)
+FROM_REAL(i16, int16_t, s, AS_IS)
+FROM_REAL(i32, int32_t, s, AS_IS)
 FROM_REAL(i64, int64_t, i, AS_IS)
 FROM_REAL(f32, float, f, AS_IS)
 FROM_REAL(f64, double, d, AS_IS)

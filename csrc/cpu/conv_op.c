@@ -33,6 +33,24 @@ void mt_conv_args_read(mt_conv_args *out, const mt_tensor *weight, mt_ints strid
     spread(out->output_pad, output_padding, out->nd, 0);
 }
 
+bool mt_conv_prefers_channels_last(const mt_tensor *t)
+{
+    int64_t least = 0;
+
+    if (t->ndim != 4 && t->ndim != 5)
+        return false;
+    if (t->stride[1] == 0)
+        return false;
+    for (int k = 0; k < t->ndim; k++) {
+        int d = k == 0 ? 1 : k == t->ndim - 1 ? 0 : t->ndim - k;
+
+        if (t->size[d] == 0 || t->stride[d] < least || (d == 0 && least == t->stride[1]))
+            return false;
+        least = t->stride[d] * (t->size[d] > 1 ? t->size[d] : 1);
+    }
+    return true;
+}
+
 static mt_volume volume_of(const mt_tensor *t, int nd)
 {
     mt_volume v = {(char *)(uintptr_t)mt_tensor_const_data(t), t->stride[0], t->stride[1], {0, 0, 0}};

@@ -17,4 +17,8 @@ typedef struct mt_conv_args {
 void mt_conv_args_read(mt_conv_args *out, const mt_tensor *weight, mt_ints stride, mt_ints padding, mt_ints dilation,
                        bool transposed, mt_ints output_padding, int64_t groups);
 
+/* Do the strides fall from the batch over the spatial dims to the channels, and not row by row? Results of images with such
+   strides have them too. */
+bool mt_conv_prefers_channels_last(const mt_tensor *t);
+
 #endif

@@ -149,8 +149,9 @@ static void logspace_c64(void *ctx, int64_t begin, int64_t end)
 {
     const point_job *job = ctx;
     const mt_range *r = &job->range;
-    float re = ((float)r->end.c.re - (float)r->start.c.re) / (float)(r->n - 1);
-    float im = ((float)r->end.c.im - (float)r->start.c.im) / (float)(r->n - 1);
+    float part = 1.0f / (float)(r->n - 1); /* a division by a complex number with no imaginary part */
+    float re = ((float)r->end.c.re - (float)r->start.c.re) * part;
+    float im = ((float)r->end.c.im - (float)r->start.c.im) * part;
     mt_c64 *out = r->out;
 
     for (int64_t i = begin; i < end; i++) {
@@ -167,8 +168,8 @@ static void logspace_c128(void *ctx, int64_t begin, int64_t end)
 {
     const point_job *job = ctx;
     const mt_range *r = &job->range;
-    double re = (r->end.c.re - r->start.c.re) / (double)(r->n - 1);
-    double im = (r->end.c.im - r->start.c.im) / (double)(r->n - 1);
+    double part = 1.0 / (double)(r->n - 1);
+    double re = (r->end.c.re - r->start.c.re) * part, im = (r->end.c.im - r->start.c.im) * part;
     mt_c128 *out = r->out;
 
     for (int64_t i = begin; i < end; i++) {

@@ -183,6 +183,24 @@ int mt_cpu_take(mt_tensor *out, mt_tensor *self, mt_tensor *index)
     return read_checked(&job, out, index, MT_INDEX_OF_TAKE, 0);
 }
 
+static const mt_scalar one = {MT_CAT_INT, 0, {1}};
+
+static bool is_half(const mt_tensor *t)
+{
+    return t->dtype == MT_DTYPE_f16 || t->dtype == MT_DTYPE_bf16;
+}
+
+/* A float32 copy; NULL for NULL. */
+static int as_float(mt_tensor **out, mt_tensor *t)
+{
+    *out = NULL;
+    if (!t)
+        return 0;
+    if (mt_tensor_new(out, MT_DTYPE_f32, t->ndim, t->size, t->device) < 0)
+        return -1;
+    return mt_cpu_assign(*out, t);
+}
+
 /* --- scatter --- */
 
 /* Writes into out at the places of the index, after the checks. `src` NULL: *element everywhere. */
@@ -212,6 +230,29 @@ fail:
     return rc;
 }
 
+/* Sums and products of the half types go through float32 and are rounded once. */
+static int combine(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor *index, mt_tensor *src, const void *element,
+                   mt_index_op op)
+{
+    mt_tensor *wide = NULL, *wide_src = NULL;
+    float value = 0.0f;
+    int rc = -1;
+
+    if (!is_half(out) || op == MT_INDEX_MAX || op == MT_INDEX_MIN)
+        return scatter(out, self, dim, index, src, element, mt_index_loop(op, (mt_dtype)out->dtype), &one);
+    if (element)
+        value = (float)mt_scalar_to_double(mt_scalar_load(element, (mt_dtype)out->dtype));
+    MT_TRY(as_float(&wide, self));
+    MT_TRY(as_float(&wide_src, src));
+    MT_TRY(scatter(wide, wide, dim, index, wide_src, &value, mt_index_loop(op, MT_DTYPE_f32), &one));
+    MT_TRY(mt_cpu_assign(out, wide));
+    rc = 0;
+fail:
+    mt_tensor_clear(&wide);
+    mt_tensor_clear(&wide_src);
+    return rc;
+}
+
 int mt_cpu_scatter_src(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor *index, mt_tensor *src)
 {
     return scatter(out, self, dim, index, src, NULL, NULL, NULL);
@@ -226,11 +267,10 @@ int mt_cpu_scatter_value(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor
     return scatter(out, self, dim, index, NULL, element, NULL, NULL);
 }
 
-static const mt_scalar one = {MT_CAT_INT, 0, {1}};
 
 int mt_cpu_scatter_add(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor *index, mt_tensor *src)
 {
-    return scatter(out, self, dim, index, src, NULL, mt_index_loop(MT_INDEX_ADD, (mt_dtype)out->dtype), &one);
+    return combine(out, self, dim, index, src, NULL, MT_INDEX_ADD);
 }
 
 /* The two names that scatter_ knows. */
@@ -252,7 +292,7 @@ int mt_cpu_scatter_src_reduce(mt_tensor *out, mt_tensor *self, int64_t dim, mt_t
 
     if (old_reduce(&op, reduce) < 0)
         return -1;
-    return scatter(out, self, dim, index, src, NULL, mt_index_loop(op, (mt_dtype)out->dtype), &one);
+    return combine(out, self, dim, index, src, NULL, op);
 }
 
 int mt_cpu_scatter_value_reduce(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor *index, mt_scalar value,
@@ -263,7 +303,7 @@ int mt_cpu_scatter_value_reduce(mt_tensor *out, mt_tensor *self, int64_t dim, mt
 
     if (old_reduce(&op, reduce) < 0 || mt_scalar_store_checked(element, (mt_dtype)out->dtype, value) < 0)
         return -1;
-    return scatter(out, self, dim, index, NULL, element, mt_index_loop(op, (mt_dtype)out->dtype), &one);
+    return combine(out, self, dim, index, NULL, element, op);
 }
 
 /* --- scatter_reduce --- */
@@ -349,13 +389,11 @@ int mt_cpu_scatter_reduce(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tenso
                                                   MT_INDEX_MIN};
     mt_dtype dtype = (mt_dtype)out->dtype;
     MT_ALIGNED(16) char element[16];
-    mt_loop_fn *loop;
     reduction r = REDUCE_SUM;
 
     if (find_reduction(&r, reduce) < 0)
         return -1;
-    loop = mt_index_loop(ops[r], dtype);
-    if (!loop || (r == REDUCE_MEAN && dtype == MT_DTYPE_b8))
+    if (!mt_index_loop(ops[r], dtype) || (r == REDUCE_MEAN && dtype == MT_DTYPE_b8))
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"scatter_gather_tensor_cpu_reduce_%s\" not implemented for '%s'",
                             reduce, mt_dtype_table[dtype].legacy);
     if (!include_self) {
@@ -364,7 +402,7 @@ int mt_cpu_scatter_reduce(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tenso
             return -1;
         self = out;
     }
-    if (scatter(out, self, dim, index, src, NULL, loop, &one) < 0)
+    if (combine(out, self, dim, index, src, NULL, ops[r]) < 0)
         return -1;
     return r == REDUCE_MEAN ? divide_by_counts(out, dim, index, include_self) : 0;
 }
@@ -409,8 +447,22 @@ fail:
 int mt_cpu_index_add(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor *index, mt_tensor *source,
                      mt_scalar alpha)
 {
-    return write_slices(out, self, dim, index, source, NULL, 0, MT_INDEX_IN_SELF,
-                        mt_index_loop(MT_INDEX_ADD, (mt_dtype)out->dtype), &alpha);
+    mt_tensor *wide = NULL, *wide_source = NULL;
+    int rc = -1;
+
+    if (!is_half(out))
+        return write_slices(out, self, dim, index, source, NULL, 0, MT_INDEX_IN_SELF,
+                            mt_index_loop(MT_INDEX_ADD, (mt_dtype)out->dtype), &alpha);
+    MT_TRY(as_float(&wide, self));
+    MT_TRY(as_float(&wide_source, source));
+    MT_TRY(write_slices(wide, wide, dim, index, wide_source, NULL, 0, MT_INDEX_IN_SELF,
+                        mt_index_loop(MT_INDEX_ADD, MT_DTYPE_f32), &alpha));
+    MT_TRY(mt_cpu_assign(out, wide));
+    rc = 0;
+fail:
+    mt_tensor_clear(&wide);
+    mt_tensor_clear(&wide_source);
+    return rc;
 }
 
 int mt_cpu_index_copy(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor *index, mt_tensor *source)

@@ -109,11 +109,11 @@ MT_HD uint16_t mt_f32_to_bf16(float x)
     return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : r);
 }
 
-/* --- floating point to integer, total --- */
+/* --- floating point to integer, total; the lowest integer is its own out-of-range value --- */
 
 MT_HD int32_t mt_f32_to_i32(float x)
 {
-    bool fits = x >= -0x1p31f && x < 0x1p31f;
+    bool fits = fabsf(x) < 0x1p31f;
     int32_t i = (int32_t)(fits ? x : 0.0f);
 
     return fits ? i : INT32_MIN;
@@ -121,7 +121,7 @@ MT_HD int32_t mt_f32_to_i32(float x)
 
 MT_HD int64_t mt_f32_to_i64(float x)
 {
-    bool fits = x >= -0x1p63f && x < 0x1p63f;
+    bool fits = fabsf(x) < 0x1p63f;
     int64_t i = (int64_t)(fits ? x : 0.0f);
 
     return fits ? i : INT64_MIN;
@@ -129,7 +129,7 @@ MT_HD int64_t mt_f32_to_i64(float x)
 
 MT_HD int32_t mt_f64_to_i32(double x)
 {
-    bool fits = x > -0x1.00000002p31 && x < 0x1p31;
+    bool fits = fabs(x) < 0x1p31;
     int32_t i = (int32_t)(fits ? x : 0.0);
 
     return fits ? i : INT32_MIN;
@@ -137,7 +137,7 @@ MT_HD int32_t mt_f64_to_i32(double x)
 
 MT_HD int64_t mt_f64_to_i64(double x)
 {
-    bool fits = x >= -0x1p63 && x < 0x1p63;
+    bool fits = fabs(x) < 0x1p63;
     int64_t i = (int64_t)(fits ? x : 0.0);
 
     return fits ? i : INT64_MIN;
