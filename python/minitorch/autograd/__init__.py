@@ -193,6 +193,7 @@ def _batched(outputs, grads, retain_graph, create_graph, wanted, *flags):
     return tuple(None if column[0] is None else torch.stack(column) for column in zip(*rows))
 
 
+_MODULES = ("functional", "grad_mode", "variable")
 _LAZY = {
     "Variable": "variable",
     "VariableMeta": "variable",
@@ -210,7 +211,7 @@ _LAZY = {
 def __getattr__(name):
     import importlib
 
-    if name in ("grad_mode", "variable"):
+    if name in _MODULES:
         return importlib.import_module("minitorch.autograd." + name)
     if name not in _LAZY:
         raise AttributeError("module 'torch.autograd' has no attribute '%s'" % name)
@@ -220,4 +221,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted(set(globals()) | set(_LAZY))
+    return sorted({*globals(), *_LAZY, *_MODULES})
