@@ -125,7 +125,6 @@ int mt_cpu_index_select(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor 
 {
     mt_tensor *wide = NULL;
     mt_index_job job;
-    int64_t bad;
     int rc = -1;
 
     MT_TRY(mt_dim_wrap(&dim, self->ndim));
@@ -134,13 +133,11 @@ int mt_cpu_index_select(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor 
         index = wide;
     set_target(&job, self, (char *)(uintptr_t)mt_tensor_const_data(self), dim);
     if (out->numel == 0) {
-        MT_REQUIRE(mt_index_in_range(&bad, index, job.params.limit, 0), MT_ERR_RUNTIME,
-                   "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld", (long long)bad,
-                   (long long)job.params.limit);
+        MT_TRY(check_all(index, job.params.limit, 0, MT_INDEX_OF_DATA, dim));
     } else {
         set_slices(&job, self, index, dim);
         set_slice_values(&job, out, mt_tensor_mutable_data(out));
-        MT_TRY(read_checked(&job, out, index, MT_INDEX_IN_SELF, dim));
+        MT_TRY(read_checked(&job, out, index, dim == 1 ? MT_INDEX_OF_DATA : MT_INDEX_IN_SELF, dim));
     }
     rc = 0;
 fail:
@@ -448,15 +445,19 @@ int mt_cpu_index_add(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor *in
                      mt_scalar alpha)
 {
     mt_tensor *wide = NULL, *wide_source = NULL;
+    mt_index_words words = MT_INDEX_IN_SELF;
     int rc = -1;
 
-    if (!is_half(out))
-        return write_slices(out, self, dim, index, source, NULL, 0, MT_INDEX_IN_SELF,
+    MT_TRY(mt_dim_wrap(&dim, self->ndim));
+    if (self->ndim > 1 && (dim == 0 || dim == self->ndim - 1) && mt_scalar_equals_int(alpha, 1))
+        words = MT_INDEX_OF_GATHER; /* here PyTorch runs scatter_add, with its error and its rounding */
+    if (!is_half(out) || words == MT_INDEX_IN_SELF)
+        return write_slices(out, self, dim, index, source, NULL, 0, words,
                             mt_index_loop(MT_INDEX_ADD, (mt_dtype)out->dtype), &alpha);
     MT_TRY(as_float(&wide, self));
     MT_TRY(as_float(&wide_source, source));
-    MT_TRY(write_slices(wide, wide, dim, index, wide_source, NULL, 0, MT_INDEX_IN_SELF,
-                        mt_index_loop(MT_INDEX_ADD, MT_DTYPE_f32), &alpha));
+    MT_TRY(write_slices(wide, wide, dim, index, wide_source, NULL, 0, words, mt_index_loop(MT_INDEX_ADD, MT_DTYPE_f32),
+                        &alpha));
     MT_TRY(mt_cpu_assign(out, wide));
     rc = 0;
 fail:

@@ -104,6 +104,9 @@ int mt_index_error(mt_index_words words, int64_t index, int64_t dim, int64_t siz
 {
     if (words == MT_INDEX_IN_SELF)
         return mt_error_set(MT_ERR_INDEX, "index out of range in self");
+    if (words == MT_INDEX_OF_DATA)
+        return mt_error_set(MT_ERR_RUNTIME, "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld",
+                            (long long)index, (long long)size);
     if (words == MT_INDEX_OF_TAKE)
         return mt_error_set(MT_ERR_INDEX, "out of range: tried to access index %lld on a tensor of %lld elements.",
                             (long long)index, (long long)size);

@@ -14,6 +14,7 @@ typedef enum mt_index_words {
     MT_INDEX_OF_GATHER, /* the same as a RuntimeError */
     MT_INDEX_OF_COPY,   /* the same as an IndexError of index_copy_() */
     MT_INDEX_IN_SELF,   /* IndexError "index out of range in self" */
+    MT_INDEX_OF_DATA,   /* RuntimeError "INDICES element is out of DATA bounds, id=6 axis_dim=5" */
     MT_INDEX_OF_TAKE    /* IndexError "out of range: tried to access index 6 on a tensor of 6 elements." */
 } mt_index_words;
 

@@ -245,13 +245,13 @@ static bool result_strides(int64_t *stride, const mt_index_plan *p, const mt_ten
 {
     int64_t room[MAX_ORDERING][MT_MAX_DIM];
     const int64_t *pointers[MAX_ORDERING + 1] = {p->stride};
-    uint16_t all = self->flags;
+    bool is_plain = mt_tensor_has_plain_strides(self);
     uint8_t order[MT_MAX_DIM];
     int n = p->n_index < MAX_ORDERING ? p->n_index : MAX_ORDERING;
 
     for (int k = 0; k < n; k++)
-        all &= p->index[k]->flags;
-    if (all & MT_FLAG_CONTIGUOUS)
+        is_plain &= mt_tensor_has_plain_strides(p->index[k]);
+    if (is_plain)
         return false;
     for (int k = 0; k < n; k++) {
         mt_index_plan_strides(room[k], p, k);

@@ -351,6 +351,8 @@ int mt_meta_roll(mt_call *call)
 {
     mt_tensor *self = mt_arg_tensor(&call->arg[0]);
     mt_ints shifts = mt_arg_ints(&call->arg[1]), dims = mt_arg_ints(&call->arg[2]);
+    int format = dims.n > 0 ? mt_suggest_format(self) : MT_FORMAT_CONTIGUOUS;
+    int64_t stride[MT_MAX_DIM];
 
     if (shifts.n <= 0)
         return mt_error_set(MT_ERR_RUNTIME, "`shifts` required");
@@ -365,7 +367,10 @@ int mt_meta_roll(mt_call *call)
         if (mt_dim_wrap(&d, self->ndim) < 0)
             return -1;
     }
-    return mt_out_prepare(call, 0, (mt_dtype)self->dtype, self->ndim, self->size, NULL, self->device, false);
+    if (format != MT_FORMAT_CONTIGUOUS && mt_shape_channels_last_strides(stride, self->ndim, self->size) < 0)
+        return -1;
+    return mt_out_prepare(call, 0, (mt_dtype)self->dtype, self->ndim, self->size,
+                          format == MT_FORMAT_CONTIGUOUS ? NULL : stride, self->device, false);
 }
 
 int mt_impl_roll_backward(mt_tensor **out, mt_tensor *grad, mt_ints shifts, mt_ints dims)
@@ -391,7 +396,7 @@ int mt_meta_flip(mt_call *call)
         return -1;
     mt_shape_strides_like(stride, self);
     return mt_out_prepare(call, 0, (mt_dtype)self->dtype, self->ndim, self->size,
-                          self->flags & MT_FLAG_CONTIGUOUS ? NULL : stride, self->device, false);
+                          mt_tensor_has_plain_strides(self) ? NULL : stride, self->device, false);
 }
 
 int mt_impl_rot90(mt_tensor **out, mt_tensor *self, int64_t k, mt_ints dims)

@@ -18,6 +18,7 @@ int mt_meta_constant_pad_nd(mt_call *call)
     mt_tensor *self = mt_arg_tensor(&call->arg[0]);
     mt_ints pad = mt_arg_ints(&call->arg[1]);
     int64_t size[MT_MAX_DIM], stride[MT_MAX_DIM];
+    mt_tensor *rest = NULL;
     int pairs = pad.n / 2, format;
     bool grows = false, ordered = false;
 
@@ -41,13 +42,12 @@ int mt_meta_constant_pad_nd(mt_call *call)
             return mt_error_set(MT_ERR_RUNTIME, "numel: integer multiplication overflow");
     }
     format = mt_suggest_format(self);
-    if (!grows && (self->flags & MT_FLAG_DENSE) && !(self->flags & MT_FLAG_CONTIGUOUS)) {
-        const int64_t *strides = self->stride; /* nothing but cuts: a copy that keeps the order */
-        uint8_t order[MT_MAX_DIM];
-
-        mt_shape_order(order, self->ndim, size, 1, &strides);
-        mt_shape_ordered_strides(stride, self->ndim, size, order);
-        ordered = true;
+    if (!grows) { /* nothing but cuts: a copy that keeps the order of what is left */
+        if (mt_tensor_new_view(&rest, self, self->ndim, size, self->stride, self->offset) < 0)
+            return -1;
+        ordered = !mt_tensor_has_plain_strides(rest);
+        mt_shape_strides_like(stride, rest);
+        mt_tensor_clear(&rest);
     } else if (format != MT_FORMAT_CONTIGUOUS) {
         if (mt_shape_channels_last_strides(stride, self->ndim, size) < 0)
             return -1;
@@ -71,6 +71,7 @@ int mt_impl_constant_pad_nd_backward(mt_tensor **out, mt_tensor *grad, mt_ints p
 
 typedef enum pad_mode { PAD_REFLECT, PAD_REPLICATE } pad_mode;
 
+/* PyTorch numbers the arguments of the C function: widths of later pairs come two further on. */
 static int check_reflection(const mt_tensor *self, int64_t left, int64_t right, int dim)
 {
     mt_shape_text text;
@@ -78,9 +79,10 @@ static int check_reflection(const mt_tensor *self, int64_t left, int64_t right, 
     if (left < self->size[dim] && right < self->size[dim])
         return 0;
     return mt_error_set(MT_ERR_RUNTIME,
-                        "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                        "Argument #%d: Padding size should be less than the corresponding input dimension, but got: padding "
                         "(%lld, %lld) at dimension %d of input %s",
-                        (long long)left, (long long)right, dim, mt_shape_format(&text, self->size, self->ndim));
+                        4 + 2 * (self->ndim - 1 - dim), (long long)left, (long long)right, dim,
+                        mt_shape_format(&text, self->size, self->ndim));
 }
 
 /* Where each place of the padded dim takes its element from. */
@@ -144,7 +146,7 @@ static int pad_by_index(mt_tensor **out, mt_tensor *self, mt_ints padding, pad_m
         mt_tensor_unref(t);
         t = mt_tensor_move(&next);
     }
-    *out = mt_tensor_move(&t);
+    MT_TRY(mt_contiguous(out, t, mt_suggest_format(self)));
     rc = 0;
 fail:
     mt_tensor_clear(&t);
