@@ -9,6 +9,8 @@ __all__ = [
     "backward",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "no_grad",
     "enable_grad",
     "inference_mode",
@@ -197,6 +199,8 @@ _MODULES = ("functional", "grad_mode", "variable")
 _LAZY = {
     "Variable": "variable",
     "VariableMeta": "variable",
+    "gradcheck": "gradcheck",
+    "gradgradcheck": "gradcheck",
     "no_grad": "grad_mode",
     "enable_grad": "grad_mode",
     "inference_mode": "grad_mode",

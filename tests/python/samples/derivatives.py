@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """torch.autograd.functional."""
 
+
 def namespace(torch):
     return {
         "torch": torch,
         "A": torch.autograd.functional,
+        "G": torch.autograd,
         "x": torch.tensor([1.0, 2.0, 3.0]),
+        "d": torch.tensor([0.5, 1.5, 2.5], dtype=torch.float64, requires_grad=True),
+        "z": torch.tensor([0.5 + 1j, 1.5 - 2j, -1 + 0.5j], dtype=torch.complex128, requires_grad=True),
+        "wrong_gradient": lambda a: (a * 2 + (a * a).detach() - (a * a)) * 1.5 + (a**3).detach(),
         "y": torch.tensor([0.5, -1.0, 2.0]),
         "square": lambda a: a**2,
         "total": lambda a: (a**3).sum(),
@@ -237,4 +242,18 @@ EXPRESSIONS = [
     'A.jacobian(square, x, strategy="forward-mode")',
     'A.jacobian(square, x, strategy="forward-mode", vectorize=True)',
     "A.jacobian(square, x, vectorize=True, strict=True)",
+    "G.gradcheck(torch.sin, (d,))",
+    "G.gradcheck(torch.sin, (x,))",
+    "G.gradcheck(torch.sin, (d.detach(),))",
+    "G.gradcheck(lambda a, b: a * b, (d, z))",
+    "G.gradcheck(lambda a: a.conj() * a, (z,))",
+    "G.gradcheck(torch.abs, (z,))",
+    "G.gradcheck(lambda a: (a**2, a.sum()), (d,))",
+    "G.gradcheck(lambda a: a.detach() * 2, (d,))",
+    "G.gradcheck(wrong_gradient, (d,))",
+    "G.gradcheck(wrong_gradient, (d,), raise_exception=False)",
+    "G.gradcheck(torch.sin, (torch.ones(1, dtype=torch.float64).expand(3).detach().requires_grad_(),))",
+    "G.gradgradcheck(torch.exp, (d,))",
+    "G.gradgradcheck(lambda a, b: a * a * b, (d, d * 2))",
+    "G.gradcheck(torch.sin, (d,), check_backward_ad=False)",
 ]
