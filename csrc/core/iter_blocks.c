@@ -19,6 +19,7 @@ typedef enum lane_kind {
     LANE_FLAT,   /* contiguous over everything */
     LANE_ROW,    /* contiguous along a row, and blocks do not leave the row */
     LANE_FIXED,  /* the same in every block: collected once */
+    LANE_STEADY, /* one element per row, blocks do not leave the row: collected once per row */
     LANE_MOVING, /* collected, or spread, for each block */
 } lane_kind;
 
@@ -41,20 +42,9 @@ typedef struct block_job {
     static void collect_##name(char *dst, const char *src, int64_t row_stride, int64_t stride, int64_t rows,    \
                                int64_t n)                                                                       \
     {                                                                                                           \
-        for (int64_t r = 0; r < rows; r++, dst += n * (int64_t)sizeof(type)) {                                  \
-            const char *row = src + r * row_stride;                                                             \
-                                                                                                                \
-            if (stride == 0) {                                                                                  \
-                type v;                                                                                         \
-                                                                                                                \
-                memcpy(&v, row, sizeof v);                                                                      \
-                for (int64_t i = 0; i < n; i++)                                                                 \
-                    memcpy(dst + i * (int64_t)sizeof v, &v, sizeof v);                                          \
-            } else {                                                                                            \
-                for (int64_t i = 0; i < n; i++)                                                                 \
-                    memcpy(dst + i * (int64_t)sizeof(type), row + i * stride, sizeof(type));                    \
-            }                                                                                                   \
-        }                                                                                                       \
+        for (int64_t r = 0; r < rows; r++, dst += n * (int64_t)sizeof(type))                                    \
+            for (int64_t i = 0; i < n; i++)                                                                     \
+                memcpy(dst + i * (int64_t)sizeof(type), src + r * row_stride + i * stride, sizeof(type));       \
     }                                                                                                           \
     static void spread_##name(char *dst, const char *src, int64_t row_stride, int64_t stride, int64_t rows,     \
                               int64_t n)                                                                        \
@@ -72,12 +62,40 @@ DEFINE_COLLECT(16, mt_c128)
 
 enum { SHORT_ROW = 16 };
 
+/* nbytes of one element after the other; nbytes is a multiple of its size. */
+static void repeat(char *dst, const char *element, int64_t size, int64_t nbytes)
+{
+    uint64_t word[8];
+    uint32_t quad;
+    uint16_t pair;
+    int64_t i;
+
+    switch (size) {
+    case 1: word[0] = (uint8_t)*element * UINT64_C(0x0101010101010101); break;
+    case 2: memcpy(&pair, element, 2); word[0] = pair * UINT64_C(0x0001000100010001); break;
+    case 4: memcpy(&quad, element, 4); word[0] = quad * UINT64_C(0x0000000100000001); break;
+    default: memcpy(&word[0], element, 8);
+    }
+    if (size == 16)
+        memcpy(&word[1], element + 8, 8);
+    else
+        word[1] = word[0];
+    for (int k = 2; k < 8; k++)
+        word[k] = word[k - 2];
+    for (i = 0; i + 64 <= nbytes; i += 64)
+        memcpy(dst + i, word, 64);
+    memcpy(dst + i, word, (size_t)(nbytes - i));
+}
+
 static void collect_rows(char *dst, const char *src, int64_t row_stride, int64_t stride, int64_t rows, int64_t n,
                          int64_t size)
 {
-    if (stride == size && n >= SHORT_ROW) {
+    if ((stride == size || stride == 0) && n >= SHORT_ROW) {
         for (int64_t r = 0; r < rows; r++)
-            memcpy(dst + r * n * size, src + r * row_stride, (size_t)(n * size));
+            if (stride)
+                memcpy(dst + r * n * size, src + r * row_stride, (size_t)(n * size));
+            else
+                repeat(dst + r * n * size, src + r * row_stride, size, n * size);
         return;
     }
     switch (size) {
@@ -161,9 +179,10 @@ typedef struct buffers {
     MT_ALIGNED(64) char raw[BUFFER_BYTES];
 } buffers;
 
-/* One block: m elements from the cursor's row, `column` on; `flat` is its place in the whole. */
+/* One block: m elements from the cursor's row, `column` on; `flat` is its place in the whole. No later block of the row is
+   longer than the first. */
 static void run_block(const block_job *b, const mt_iter_cursor *c, int64_t flat, int64_t column, int64_t m,
-                      buffers *buffer)
+                      bool is_new_row, buffers *buffer)
 {
     const mt_iter *it = b->job->it;
     char *at[MT_ITER_MAX_OPERANDS];
@@ -179,9 +198,9 @@ static void run_block(const block_job *b, const mt_iter_cursor *c, int64_t flat,
         at[k] = place && !l->cast ? place : buffer->data[k];
         if (k < it->n_outputs || l->kind == LANE_FIXED)
             continue;
-        if (l->kind == LANE_MOVING)
+        if (l->kind == LANE_MOVING || (l->kind == LANE_STEADY && is_new_row))
             collect(b, k, c, column, m, buffer->data[k], buffer->raw);
-        else if (l->cast)
+        else if (l->cast && place)
             l->cast(buffer->data[k], l->loop_size, place, l->size, m);
     }
     b->job->loop(at, step, m, b->job->params);
@@ -210,6 +229,7 @@ static void blocks_body(void *ctx, int64_t begin, int64_t end)
     const block_job *b = ctx;
     const mt_iter *it = b->job->it;
     int64_t row = it->size[0], column = begin % row, longest = end - begin < b->block ? end - begin : b->block;
+    bool is_new_row = true;
     mt_iter_cursor c;
     buffers buffer;
 
@@ -222,7 +242,8 @@ static void blocks_body(void *ctx, int64_t begin, int64_t end)
 
         if (b->by_rows && m > row - column)
             m = row - column;
-        run_block(b, &c, begin, column, m, &buffer);
+        run_block(b, &c, begin, column, m, is_new_row, &buffer);
+        is_new_row = false;
         begin += m;
         column += m;
         if (!b->by_rows && begin < end) {
@@ -231,6 +252,7 @@ static void blocks_body(void *ctx, int64_t begin, int64_t end)
         } else if (column == row) {
             mt_iter_cursor_next(&c, it, 1);
             column = 0;
+            is_new_row = true;
         }
     }
 }
@@ -305,6 +327,8 @@ static void plan(block_job *b)
             l->kind = LANE_ROW;
         else if (k >= it->n_outputs && (period(it, k) == 1 || (!b->by_rows && b->block % period(it, k) == 0)))
             l->kind = LANE_FIXED;
+        else if (k >= it->n_outputs && b->by_rows && it->stride[k][0] == 0)
+            l->kind = LANE_STEADY;
         else
             l->kind = LANE_MOVING;
     }

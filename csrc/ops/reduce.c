@@ -13,6 +13,8 @@ enum {
     MAX_TILE = 1024,         /* outputs */
     STATE_BYTES = 32768,     /* states of a tile on the stack */
     FEW_TILES = 32,
+    NARROW = 64,             /* outputs in a row, below which rows are folded ... */
+    WIDE = 512,              /* ... into rows of about this many */
     BLOCK_ELEMENTS = 65536,  /* elements that one block of a tile reads */
 };
 #define NS_PER_ELEMENT 0.5
@@ -32,9 +34,11 @@ typedef struct job {
     int n_outs;
     char *out[2];
     int64_t count;
+    bool keep_order;                      /* positions matter */
     dims kept, reduced;
     int64_t tile, tiles_per_row, n_tiles; /* tiles never cross the innermost kept dim */
     int64_t block, n_blocks;              /* of the flat reduced range */
+    int64_t fold;                         /* narrow rows taken as one wide row, 1: none */
     char *states;                         /* n_tiles x n_blocks x tile, NULL without blocks */
 } job;
 
@@ -109,7 +113,7 @@ static void output_strides(int64_t *stride, const mt_tensor *out, const mt_reduc
 }
 
 /* The order of reduced elements matters when their positions are the result. */
-static void set_geometry(job *j, const mt_reduce_plan *p, const mt_tensor *in, mt_tensor *const *out, bool keep_order)
+static void set_geometry(job *j, const mt_reduce_plan *p, const mt_tensor *in, mt_tensor *const *out)
 {
     int64_t strides[2][MT_MAX_DIM];
 
@@ -125,12 +129,28 @@ static void set_geometry(job *j, const mt_reduce_plan *p, const mt_tensor *in, m
     }
     sort_dims(&j->kept);
     merge_dims(&j->kept, p->n_outs);
-    if (!keep_order)
+    if (!j->keep_order)
         sort_dims(&j->reduced);
     merge_dims(&j->reduced, 0);
 }
 
 /* --- steps --- */
+
+/* m narrow rows, one behind the other in memory, are taken `fold` at a time as one wide row, whose states are merged at
+   the end. Gives the number of rows done. */
+static int64_t step_folded(const job *j, char *states, const char *in, int64_t n, int64_t m, int64_t first)
+{
+    MT_ALIGNED(64) char wide[STATE_BYTES];
+    int64_t stride = j->reduced.stride[0], rounds = m / j->fold;
+
+    if (rounds < 4)
+        return 0;
+    j->loops->init(wide, n * j->fold, j->params);
+    j->loops->step(wide, in, n * j->fold, j->kept.stride[0], rounds, stride * j->fold, first, j->params);
+    for (int64_t g = 0; g < j->fold; g++)
+        j->loops->merge(states, wide + g * n * j->loops->state_size, n, j->params);
+    return rounds * j->fold;
+}
 
 /* Adds elements begin .. end of the flat reduced range to the states of n outputs that start at `in`. */
 static void step_range(const job *j, char *states, const char *in, int64_t n, int64_t out_stride, int64_t begin,
@@ -147,6 +167,13 @@ static void step_range(const job *j, char *states, const char *in, int64_t n, in
         for (int i = 1; i < d->n; i++) {
             at += rest % d->size[i] * d->stride[i];
             rest /= d->size[i];
+        }
+        if (j->fold > 1) {
+            int64_t done = step_folded(j, states, at, n, m, begin);
+
+            at += done * stride;
+            m -= done;
+            begin += done;
         }
         j->loops->step(states, at, n, out_stride, m, stride, begin, j->params);
         begin += m;
@@ -259,6 +286,20 @@ static void plan_tiles(job *j)
         j->n_blocks = 1;
 }
 
+/* Rows of a few elements are folded when they lie one behind the other. */
+static void plan_fold(job *j)
+{
+    int64_t n = j->kept.n ? j->kept.size[0] : 1, most = STATE_BYTES / j->loops->state_size;
+
+    j->fold = 1;
+    if (j->keep_order || !j->kept.n || !j->reduced.n || n >= NARROW || j->tile != n ||
+        j->reduced.stride[0] != n * j->kept.stride[0])
+        return;
+    j->fold = (most < WIDE ? most : WIDE) / n;
+    if (j->fold < 2)
+        j->fold = 1;
+}
+
 static int run(job *j)
 {
     size_t bytes;
@@ -267,6 +308,7 @@ static int run(job *j)
     if (j->kept.total == 0)
         return 0;
     plan_tiles(j);
+    plan_fold(j);
     if (j->n_blocks == 1) {
         mt_parallel_for(j->n_tiles, NS_PER_ELEMENT * (double)j->tile * (double)j->reduced.total, 1, tiles_body, j);
         return 0;
@@ -359,7 +401,8 @@ int mt_reduce_kernel(mt_call *call)
         j.out[k] = mt_tensor_mutable_data(natural[k]);
     j.count = p.count;
     j.states = NULL;
-    set_geometry(&j, &p, in, natural, spec->index_out || spec->promote == MT_REDUCE_INDEX);
+    j.keep_order = spec->index_out || spec->promote == MT_REDUCE_INDEX;
+    set_geometry(&j, &p, in, natural);
     MT_TRY(run_pinned(&j, in, natural));
     for (int k = 0; k < p.n_outs; k++)
         if (natural[k] != call->out[k])
