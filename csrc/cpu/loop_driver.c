@@ -30,6 +30,20 @@ static void stream(char *dst, const char *src, int64_t nbytes)
 #endif
 }
 
+/* Fills the buffer with one item, as far as n elements need it. */
+static void repeat(char *buffer, const char *item, size_t itemsize, int64_t n)
+{
+    size_t need = n < BUFFER_BYTES / 16 ? (size_t)n * itemsize : BUFFER_BYTES, have = itemsize;
+
+    memcpy(buffer, item, itemsize);
+    while (have < need) {
+        size_t more = have < need - have ? have : need - have;
+
+        memcpy(buffer + have, buffer, more);
+        have += more;
+    }
+}
+
 static bool overlaps_output(int n_operands, const uint8_t *itemsize, char *const *data, const int64_t *stride,
                             int64_t n)
 {
@@ -63,9 +77,7 @@ void mt_cpu_drive(mt_kernel_fn *kernel, int n_operands, const uint8_t *itemsize,
         widest = itemsize[k] > widest ? itemsize[k] : widest;
         direct[k] = stride[k] == itemsize[k];
         if (stride[k] == 0 && k > 0) {
-            int64_t copies = n < BUFFER_BYTES / 16 ? n : BUFFER_BYTES / itemsize[k];
-
-            mt_cpu_collect(buffer[k], data[k], 0, copies, itemsize[k]);
+            repeat(buffer[k], data[k], itemsize[k], n);
         }
     }
     block = BUFFER_BYTES / widest;

@@ -69,15 +69,27 @@ MT_HD double mt_fmod_fast_f64(double a, double b)
 
 /* --- pow: 2^(b log2 a) in double --- */
 
-/* Anything but a positive normal base and an exponent that is not huge. */
+/* Anything but a base that is zero or normal, and an exponent that is not huge. */
 MT_HD bool mt_pow_is_rare_f32(float a, float b)
 {
-    return mt_log_is_rare_f32(a) | !(fabsf(b) < 0x1p60f);
+    return (mt_log_is_rare_f32(fabsf(a)) & (a != 0.0f)) | !(fabsf(b) < 0x1p60f);
+}
+
+/* A negative base takes the sign of an odd exponent, and gives NaN when the exponent is no integer; zero is apart. */
+MT_HD float mt_pow_signs_f32(float a, float b, float power)
+{
+    bool whole = rintf(b) == b, odd = whole & (rintf(0.5f * b) != 0.5f * b);
+    float r = b > 0.0f ? 0.0f : MT_INF;
+
+    r = b == 0.0f ? 1.0f : r;
+    r = a == 0.0f ? r : power;
+    r = odd ? copysignf(r, a) : r;
+    return (a < 0.0f) & !whole ? MT_NAN : r;
 }
 
 MT_HD float mt_pow_fast_f32(float a, float b)
 {
-    uint32_t u = mt_bits_f32(a) - 0x3f2aaaabu;
+    uint32_t u = mt_bits_f32(fabsf(a)) - 0x3f2aaaabu;
     double f = (double)(mt_from_bits_f32((u & 0x7fffffu) + 0x3f2aaaabu) - 1.0f), e = (double)((int32_t)u >> 23);
     double l = 0x1.2840e3cafbb9dp-3, t, shifted, r, q = 0x1.61c4572d9dbecp-20;
 
@@ -105,7 +117,7 @@ MT_HD float mt_pow_fast_f32(float a, float b)
     q = MT_FMA64(q, r, 0x1.c6b08dcf62023p-5);
     q = MT_FMA64(q, r, 0x1.ebfbdff8ef724p-3);
     q = MT_FMA64(q, r, 0x1.62e42fef899edp-1);
-    return (float)mt_scale_f64(MT_FMA64(q, r, 1.0), shifted);
+    return mt_pow_signs_f32(a, b, (float)mt_scale_f64(MT_FMA64(q, r, 1.0), shifted));
 }
 
 MT_HD float mt_pow_f32(float a, float b)
