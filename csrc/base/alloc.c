@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data blocks by size class and plain memory. Classes: multiples of 64 bytes to 1 KiB, then four per
-   power of two to 2 MiB, then multiples of 2 MiB. Each class is a LIFO list, so that a chain of operations
-   works on the same few blocks while they are in the cache. Blocks of up to 4 KiB are carved from slabs
-   (alloc_slab.c), blocks above 1.75 MiB are mapped with huge pages, the rest comes from the system allocator. A
-   block has no header: the caller's byte count tells its class. */
+/* Data blocks by size class and plain memory. Classes: multiples of 64 bytes to 1 KiB, then four
+   per power of two to 2 MiB, then multiples of 2 MiB. Each class is a LIFO list, so that a chain of
+   operations works on the same few blocks while they are in the cache. Blocks of up to 4 KiB are
+   carved from slabs (alloc_slab.c), blocks above 1.75 MiB are mapped with huge pages, the rest
+   comes from the system allocator. A block has no header: the caller's byte count tells its
+   class. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -107,10 +108,11 @@ static inline void account_new(size_t nbytes)
 
 static MT_COLD int refuse(size_t nbytes)
 {
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
-                        "memory: you tried to allocate %zu bytes. Error code 12 (Cannot allocate memory)",
-                        nbytes);
+    return mt_error_set(
+        MT_ERR_RUNTIME,
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
+        "memory: you tried to allocate %zu bytes. Error code 12 (Cannot allocate memory)",
+        nbytes);
 }
 
 static bool exceeds_machine(size_t nbytes)
@@ -169,8 +171,8 @@ void mt_data_trim(void)
     cache_limit = MIN_CACHE;
 }
 
-/* Cached: at most 64 MiB or half of what was ever live at once. What cannot be given back (partly used
-   slabs) raises the limit, so that the search is not repeated at every call. */
+/* Cached: at most 64 MiB or half of what was ever live at once. What cannot be given back (partly
+   used slabs) raises the limit, so that the search is not repeated at every call. */
 static MT_COLD void trim_by_policy(void)
 {
     uint64_t limit = stats.peak_bytes / 2 > MIN_CACHE ? stats.peak_bytes / 2 : MIN_CACHE;

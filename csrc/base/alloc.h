@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The only caller of malloc. Two services: data blocks (64-byte aligned, recycled by size class,
-   huge pages when large) and plain memory for headers and tables. Both count live bytes and can
-   be told to fail at the n-th request, for tests. All but the raw forms need the interpreter lock. */
+   huge pages when large) and plain memory for headers and tables. Both count live bytes and can be
+   told to fail at the n-th request, for tests. All but the raw forms need the interpreter lock. */
 #ifndef MT_BASE_ALLOC_H
 #define MT_BASE_ALLOC_H
 
@@ -26,8 +26,9 @@
 #endif
 
 /* Data blocks. A request of 0 bytes gives a NULL pointer and succeeds. Failure: kind MT_ERR_RUNTIME
-   with PyTorch's words ("DefaultCPUAllocator: can't allocate memory: you tried to allocate N bytes"),
-   also for requests beyond the physical or control-group memory, which are refused untried. */
+   with PyTorch's words ("DefaultCPUAllocator: can't allocate memory: you tried to allocate N
+   bytes"), also for requests beyond the physical or control-group memory, which are refused
+   untried. */
 int mt_data_alloc(void **out, size_t nbytes);
 void mt_data_free(void *data, size_t nbytes);
 /* Zero-filled; fresh pages from the kernel are not touched. */
@@ -45,10 +46,10 @@ void mt_free(void *p);
 void *mt_raw_malloc(size_t nbytes);
 void mt_raw_free(void *p);
 
-/* A free list of fixed-size objects; objects come uninitialised, at multiples of 8 bytes and without any
-   header. Define one static per type:
-   static mt_pool tensor_pool = MT_POOL_INIT(sizeof(mt_tensor), 1024);
-   When more than `limit` objects are free, slabs without a live object go back to the system. */
+/* A free list of fixed-size objects; objects come uninitialised, at multiples of 8 bytes and
+   without any header. Define one static per type: static mt_pool tensor_pool =
+   MT_POOL_INIT(sizeof(mt_tensor), 1024); When more than `limit` objects are free, slabs without a
+   live object go back to the system. */
 typedef struct mt_pool {
     void *head;
     uint32_t size, count, limit, keep;
@@ -83,13 +84,14 @@ static inline void mt_pool_put(mt_pool *pool, void *p)
     pool->count++;
 }
 
-/* Live counts cover data blocks and plain memory; pool objects are not counted here (their owners are:
-   a leaked tensor keeps its storage's block). */
+/* Live counts cover data blocks and plain memory; pool objects are not counted here (their owners
+   are: a leaked tensor keeps its storage's block). */
 typedef struct mt_alloc_stats {
     uint64_t live_bytes, live_blocks, peak_bytes, cached_bytes, requests;
 } mt_alloc_stats;
 void mt_alloc_get_stats(mt_alloc_stats *out);
-/* The n-th request from now fails, once (n >= 1); 0 disarms. mt_alloc_failed tells whether it did. */
+/* The n-th request from now fails, once (n >= 1); 0 disarms. mt_alloc_failed tells whether it
+   did. */
 void mt_alloc_fail_at(uint64_t n);
 bool mt_alloc_failed(void);
 

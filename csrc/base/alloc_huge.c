@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks of 2 MiB and more: mapped at multiples of 2 MiB and offered to the kernel as huge pages before
-   the first touch, which makes that touch about nine times cheaper. Freed blocks stay in a short table, the
-   newest last; a block serves only requests of its own size. */
+/* Blocks of 2 MiB and more: mapped at multiples of 2 MiB and offered to the kernel as huge pages
+   before the first touch, which makes that touch about nine times cheaper. Freed blocks stay in a
+   short table, the newest last; a block serves only requests of its own size. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

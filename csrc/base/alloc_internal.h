@@ -11,22 +11,25 @@
 /* Counts one request against the armed failure; true when it has to fail. */
 bool mt_alloc_inject(void);
 
-/* --- slabs: 64 KiB regions cut into objects of one size; free lists are linked through the objects --- */
+/* --- slabs: 64 KiB regions cut into objects of one size; free lists are linked through the objects
+   --- */
 
 typedef struct mt_block {
     struct mt_block *next;
 } mt_block;
-/* Cuts a new slab: returns one object and links the others into *head, `linked` of them. NULL without
-   memory. `align` is a power of two; objects lie at multiples of it. */
+/* Cuts a new slab: returns one object and links the others into *head, `linked` of them. NULL
+   without memory. `align` is a power of two; objects lie at multiples of it. */
 void *mt_slab_carve(size_t size, size_t align, mt_block **head, uint64_t *linked);
-/* Takes the objects of wholly free slabs out of the list and frees the slabs; gives the number of objects. */
+/* Takes the objects of wholly free slabs out of the list and frees the slabs; gives the number of
+   objects. */
 uint64_t mt_slab_release(mt_block **head);
 
 /* --- mapped blocks: multiples of 2 MiB, aligned to 2 MiB, zero when fresh --- */
 
 void *mt_huge_map(size_t nbytes);
 void mt_huge_unmap(void *p, size_t nbytes);
-/* The cache of larger blocks. take: NULL when there is none of exactly this size; otherwise *cached shrinks. */
+/* The cache of larger blocks. take: NULL when there is none of exactly this size; otherwise *cached
+   shrinks. */
 void *mt_huge_take(size_t nbytes, uint64_t *cached);
 /* Gives the number of bytes that had to leave the cache because its table was full. */
 uint64_t mt_huge_put(void *p, size_t nbytes);

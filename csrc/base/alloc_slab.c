@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slabs of 64 KiB, aligned to their size, cut into objects of one size: for small data blocks and for the
-   object pools. The first line of a slab is its header, so an object finds its slab by masking its address.
-   Giving memory back counts the free objects of each slab along the free list, then frees full slabs. */
+/* Slabs of 64 KiB, aligned to their size, cut into objects of one size: for small data blocks and
+   for the object pools. The first line of a slab is its header, so an object finds its slab by
+   masking its address. Giving memory back counts the free objects of each slab along the free list,
+   then frees full slabs. */
 #include <stdlib.h>
 
 #include "base/alloc.h"

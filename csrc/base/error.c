@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The thread-local error record and the warning hook. Records are fixed buffers in a static table, so that
-   setting an error cannot fail and the thread-local block of the library stays small (a library that is loaded late gets
-   little of it). A thread claims one at its first error and gives it back when it ends; beyond the table threads share
-   the last one. A message that does not fit is cut at a whole character. */
+/* The thread-local error record and the warning hook. Records are fixed buffers in a static table,
+   so that setting an error cannot fail and the thread-local block of the library stays small (a
+   library that is loaded late gets little of it). A thread claims one at its first error and gives
+   it back when it ends; beyond the table threads share the last one. A message that does not fit is
+   cut at a whole character. */
 #include "base/error.h"
 
 #include <pthread.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The thread pool. One job at a time: a caller that finds the pool taken does its work alone. A job is cut
-   into pieces that the caller and the woken workers claim one by one, so the caller never waits for a worker
-   that has not started. Idle workers spin for a few microseconds, then sleep; when a wake-up was slow (others use
-   the processors) they stop spinning for a second. See Note [Claiming pieces] in the README. */
+/* The thread pool. One job at a time: a caller that finds the pool taken does its work alone. A job
+   is cut into pieces that the caller and the woken workers claim one by one, so the caller never
+   waits for a worker that has not started. Idle workers spin for a few microseconds, then sleep;
+   when a wake-up was slow (others use the processors) they stop spinning for a second. See Note
+   [Claiming pieces] in the README. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -115,8 +116,8 @@ static bool claim_piece(uint32_t epoch, uint32_t n_pieces, uint32_t *out)
     uint64_t seen = atomic_load_explicit(&pool.claim, memory_order_acquire);
 
     while ((uint32_t)(seen >> 32) == epoch && (uint32_t)seen < n_pieces) {
-        if (atomic_compare_exchange_weak_explicit(&pool.claim, &seen, seen + 1, memory_order_acq_rel,
-                                                  memory_order_acquire)) {
+        if (atomic_compare_exchange_weak_explicit(&pool.claim, &seen, seen + 1,
+                                                  memory_order_acq_rel, memory_order_acquire)) {
             *out = (uint32_t)seen;
             return true;
         }
@@ -197,7 +198,8 @@ static void after_fork(void)
     atomic_store(&pool.busy, false);
 }
 
-/* Makes workers up to `wanted`; gives the number there is. Signals stay with the caller's threads. */
+/* Makes workers up to `wanted`; gives the number there is. Signals stay with the caller's
+   threads. */
 static int ensure_workers(int wanted)
 {
     sigset_t all, old;
@@ -268,8 +270,8 @@ static void await_done(uint32_t n_pieces)
 }
 
 /* The pool is ours. */
-static void run_job(int64_t n, int64_t piece, uint32_t n_pieces, int workers, mt_parallel_body *body,
-                    void *ctx)
+static void run_job(int64_t n, int64_t piece, uint32_t n_pieces, int workers,
+                    mt_parallel_body *body, void *ctx)
 {
     uint32_t epoch = pool.epoch + 1 ? pool.epoch + 1 : 1;
 
@@ -312,7 +314,8 @@ static int plan_threads(int64_t n, double total_ns, int64_t align, int64_t *piec
         threads = (int)worth;
     if (threads < 2)
         return 1;
-    pieces = worth >= (double)threads * PIECES_PER_THREAD ? (int64_t)threads * PIECES_PER_THREAD : threads;
+    pieces = worth >= (double)threads * PIECES_PER_THREAD ? (int64_t)threads * PIECES_PER_THREAD
+                                                          : threads;
     if (align < 1)
         align = 1;
     *piece = (n + pieces - 1) / pieces;
@@ -320,7 +323,8 @@ static int plan_threads(int64_t n, double total_ns, int64_t align, int64_t *piec
     return *piece >= n ? 1 : threads;
 }
 
-void mt_parallel_for(int64_t n, double ns_per_item, int64_t align, mt_parallel_body *body, void *ctx)
+void mt_parallel_for(int64_t n, double ns_per_item, int64_t align, mt_parallel_body *body,
+                     void *ctx)
 {
     double total_ns = (double)n * ns_per_item;
     int64_t piece = n;

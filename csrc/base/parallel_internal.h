@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting on a 32-bit word: futex on Linux, one mutex and condition elsewhere. Wake-ups may be spurious,
-   so callers loop. Waking a word that nobody sleeps on costs a system call only where the platform needs it. */
+/* Waiting on a 32-bit word: futex on Linux, one mutex and condition elsewhere. Wake-ups may be
+   spurious, so callers loop. Waking a word that nobody sleeps on costs a system call only where the
+   platform needs it. */
 #ifndef MT_BASE_PARALLEL_INTERNAL_H
 #define MT_BASE_PARALLEL_INTERNAL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sleeping on a 32-bit word. On Linux this is the futex call; elsewhere one mutex and one condition serve
-   all words, which is enough for a pool that sleeps rarely. */
+/* Sleeping on a 32-bit word. On Linux this is the futex call; elsewhere one mutex and one condition
+   serve all words, which is enough for a pool that sleeps rarely. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies between tensors below the dispatcher: with broadcast, cast, and the lazy conjugate and negative bits. They
-   serve temporaries of out= arguments, contiguous arguments and whatever else must not be recorded; the op copy_
-   does the same through the dispatcher. */
+/* Copies between tensors below the dispatcher: with broadcast, cast, and the lazy conjugate and
+   negative bits. They serve temporaries of out= arguments, contiguous arguments and whatever else
+   must not be recorded; the op copy_ does the same through the dispatcher. */
 #include <string.h>
 
 #include "core/iter.h"
@@ -63,7 +63,8 @@ static void flip_f64(char *const *data, const int64_t *stride, int64_t n, const 
     }
 }
 
-/* Applies lazy bits to the elements of t. Only views of complex tensors have them, so four dtypes are all. */
+/* Applies lazy bits to the elements of t. Only views of complex tensors have them, so four dtypes
+   are all. */
 static int apply_bits(mt_tensor *t, unsigned bits)
 {
     int parts = (bits & MT_FLAG_NEG ? 3 : 0) ^ (bits & MT_FLAG_CONJ ? 2 : 0);
@@ -86,7 +87,8 @@ static int apply_bits(mt_tensor *t, unsigned bits)
     default:
         return 0;
     }
-    if (!(parts & (mt_dtype_is_complex((mt_dtype)t->dtype) ? 3 : 1)) || t->device.type != MT_DEVICE_CPU)
+    if (!(parts & (mt_dtype_is_complex((mt_dtype)t->dtype) ? 3 : 1)) ||
+        t->device.type != MT_DEVICE_CPU)
         return 0;
     if (mt_iter_build(&it, &t, 1, 1, t->ndim, t->size) < 0)
         return -1;
@@ -102,7 +104,8 @@ static int assign_cpu(mt_tensor *dst, const mt_tensor *src)
     mt_cast_fn *cast;
     mt_iter it;
 
-    if (dst->dtype == src->dtype && (dst->flags & src->flags & MT_FLAG_CONTIGUOUS) && dst->numel == src->numel) {
+    if (dst->dtype == src->dtype && (dst->flags & src->flags & MT_FLAG_CONTIGUOUS) &&
+        dst->numel == src->numel) {
         memmove(mt_tensor_mutable_data(dst), mt_tensor_const_data(src),
                 (size_t)dst->numel * mt_tensor_itemsize(dst));
         return 0;
@@ -123,7 +126,8 @@ static int assign_raw(mt_tensor *dst, const mt_tensor *src)
     if (dst->device.type == MT_DEVICE_CPU && src->device.type == MT_DEVICE_CPU)
         return assign_cpu(dst, src);
     if (!mt_tensor_assign_hook)
-        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "copies between these devices are not available");
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
+                            "copies between these devices are not available");
     return mt_tensor_assign_hook(dst, src);
 }
 
@@ -134,7 +138,8 @@ int mt_tensor_assign(mt_tensor *dst, const mt_tensor *src)
 
     MT_TRY(mt_tensor_check_bounds(dst));
     MT_TRY(mt_tensor_check_bounds(src));
-    MT_REQUIRE(mt_shape_is_broadcastable(src->ndim, src->size, dst->ndim, dst->size), MT_ERR_INTERNAL,
+    MT_REQUIRE(mt_shape_is_broadcastable(src->ndim, src->size, dst->ndim, dst->size),
+               MT_ERR_INTERNAL,
                "assignment of a tensor that does not broadcast to its destination");
     if (src->flags & LAZY) {
         MT_TRY(mt_tensor_materialize(&resolved, src));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of devices. The processor and the meta device are always there; a CUDA extension puts its entry
-   in when it is loaded, which mt_device_check asks for at first use. */
+/* The table of devices. The processor and the meta device are always there; a CUDA extension puts
+   its entry in when it is loaded, which mt_device_check asks for at first use. */
 #include "core/device.h"
 
 #include <stdio.h>
@@ -70,8 +70,10 @@ static int meta_copy_bytes(void *dst, mt_device dst_device, const void *src, mt_
     return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "Cannot copy out of meta tensor; no data!");
 }
 
-static const mt_device_ops cpu_ops = {cpu_alloc, cpu_free, cpu_copy_bytes, no_synchronize, no_index};
-static const mt_device_ops meta_ops = {meta_alloc, meta_free, meta_copy_bytes, no_synchronize, no_index};
+static const mt_device_ops cpu_ops = {cpu_alloc, cpu_free, cpu_copy_bytes, no_synchronize,
+                                      no_index};
+static const mt_device_ops meta_ops = {meta_alloc, meta_free, meta_copy_bytes, no_synchronize,
+                                       no_index};
 
 const mt_device_ops *mt_device_table[MT_DEVICE_TYPE_COUNT] = {
     [MT_DEVICE_CPU] = &cpu_ops,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The dispatch loop. One scan over the arguments gathers the keys and whether any argument needs care below the
-   autograd level: lazy conjugate and negative bits, or a storage that was shrunk. Both are rare, so they travel as two
-   bits above the keys and cost nothing else. */
+/* The dispatch loop. One scan over the arguments gathers the keys and whether any argument needs
+   care below the autograd level: lazy conjugate and negative bits, or a storage that was shrunk.
+   Both are rare, so they travel as two bits above the keys and cost nothing else. */
 #include "core/dispatch.h"
 
 #include <string.h>
@@ -66,7 +66,8 @@ uint32_t mt_call_keys(const mt_call *call)
 
 /* --- arguments that need care --- */
 
-/* Tensors whose storage was shrunk may lie outside of it. resize_ and set_ put that right themselves. */
+/* Tensors whose storage was shrunk may lie outside of it. resize_ and set_ put that right
+   themselves. */
 static int check_bounds(const mt_call *call)
 {
     const char *name = call->op->name;
@@ -117,8 +118,8 @@ static int resolve_one(mt_tensor **slot, replaced *r, int *used)
     return 0;
 }
 
-/* In-place forms keep argument 0: it is the output, and their meta rule sees to a temporary; the value read is the
-   resolved copy. */
+/* In-place forms keep argument 0: it is the output, and their meta rule sees to a temporary; the
+   value read is the resolved copy. */
 static int resolve_args(mt_call *call, replaced *r)
 {
     int used = 0;
@@ -228,7 +229,8 @@ int mt_dispatch(mt_call *call)
 
     if (!mt_thread.grad_mode && !writes && !(flags & MT_OPF_VIEW))
         keys &= ~MT_KEY_BIT(MT_KEY_AUTOGRAD);
-    if (writes || (flags & MT_OPF_VIEW)) /* composites that write by themselves have the slot, others fall through */
+    /* composites that write by themselves have the slot, others fall through */
+    if (writes || (flags & MT_OPF_VIEW))
         keys |= MT_KEY_BIT(MT_KEY_VIEW_INPLACE);
     else
         keys &= ~MT_KEY_BIT(MT_KEY_VIEW_INPLACE);
@@ -305,7 +307,8 @@ int mt_view_inplace_kernel(mt_call *call)
         return -1;
     if (!writes)
         mark_views(call);
-    else if (ndim < 0 || ndim != self->ndim || memcmp(size, self->size, (size_t)ndim * sizeof(size[0])) != 0)
+    else if (ndim < 0 || ndim != self->ndim ||
+             memcmp(size, self->size, (size_t)ndim * sizeof(size[0])) != 0)
         bump_written(call);
     return 0;
 }
@@ -320,6 +323,7 @@ int mt_no_impl_kernel(mt_call *call)
     if (op->flags & MT_OPF_NO_IMPL)
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "%s(): not implemented", op->name);
     return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
-                        "Could not run 'aten::%s%s%s' with arguments from the '%s' backend.", op->name, dot,
-                        op->overload ? op->overload : "", names[backend ? 31 - __builtin_clz(backend) : 0]);
+                        "Could not run 'aten::%s%s%s' with arguments from the '%s' backend.",
+                        op->name, dot, op->overload ? op->overload : "",
+                        names[backend ? 31 - __builtin_clz(backend) : 0]);
 }

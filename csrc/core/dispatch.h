@@ -8,7 +8,8 @@
 /* Everything the call path asks about the thread, in one cache line. */
 typedef struct mt_thread_state {
     uint32_t include, exclude;  /* key bits */
-    uint32_t slow;              /* non-zero: leave the short road (modes, inference, hooks): MT_SLOW_... */
+    /* non-zero: leave the short road (modes, inference, hooks): MT_SLOW_... */
+    uint32_t slow;
     bool grad_mode;             /* true at thread start */
     bool inference_mode;
     bool override_disabled;     /* DisableTorchFunction */
@@ -18,24 +19,26 @@ extern MT_THREAD_LOCAL_FAST mt_thread_state mt_thread;
 
 enum { MT_SLOW_MODE = 1, MT_SLOW_INFERENCE = 2, MT_SLOW_AUTOCAST = 4, MT_SLOW_SAVED_HOOKS = 8 };
 
-/* Runs the op of the frame: keys of all tensor arguments and outputs (a device argument chooses the backend of a factory),
-   united with include, without exclude; the highest key with a kernel is called. AUTOGRAD takes part only while grad mode
-   is on, or for in-place and out forms and views that must keep history right; VIEW_INPLACE only for what writes an
-   argument or makes views, and not for composites.
-   A backend kernel calls op->meta itself, before its work, and mt_out_finish after it (adapters do this; the shared
-   pointwise and reduce kernels too). On meta tensors an op without a META kernel runs its meta rule alone.
-   Below VIEW_INPLACE the dispatcher has resolved conjugate and negative bits of the arguments (not for views and
-   composites) and refused tensors that lie outside a shrunk storage.
-   The message of an error stays as the kernel worded it, because PyTorch's texts rarely name the op. */
+/* Runs the op of the frame: keys of all tensor arguments and outputs (a device argument chooses the
+   backend of a factory), united with include, without exclude; the highest key with a kernel is
+   called. AUTOGRAD takes part only while grad mode is on, or for in-place and out forms and views
+   that must keep history right; VIEW_INPLACE only for what writes an argument or makes views, and
+   not for composites. A backend kernel calls op->meta itself, before its work, and mt_out_finish
+   after it (adapters do this; the shared pointwise and reduce kernels too). On meta tensors an op
+   without a META kernel runs its meta rule alone. Below VIEW_INPLACE the dispatcher has resolved
+   conjugate and negative bits of the arguments (not for views and composites) and refused tensors
+   that lie outside a shrunk storage. The message of an error stays as the kernel worded it, because
+   PyTorch's texts rarely name the op. */
 int mt_dispatch(mt_call *call);
 /* Continues below `key`: used by the AUTOGRAD and VIEW_INPLACE kernels. */
 int mt_redispatch(mt_call *call, mt_key key);
 /* Key bits of the tensors of a frame. Those of a view include the AUTOGRAD bit of its base. */
 uint32_t mt_call_keys(const mt_call *call);
 
-/* The ADInplaceOrView kernel of every op: bumps versions of written tensors, marks views (MT_FLAG_MULTI_VIEW for list
-   results, MT_FLAG_NO_GRAD_VIEW instead of it while grad mode is off, MT_FLAG_INFERENCE_VIEW instead of both in
-   inference mode; a view of a guarded view inherits its flags). mt_tensor_new_view has set own_version. */
+/* The ADInplaceOrView kernel of every op: bumps versions of written tensors, marks views
+   (MT_FLAG_MULTI_VIEW for list results, MT_FLAG_NO_GRAD_VIEW instead of it while grad mode is off,
+   MT_FLAG_INFERENCE_VIEW instead of both in inference mode; a view of a guarded view inherits its
+   flags). mt_tensor_new_view has set own_version. */
 int mt_view_inplace_kernel(mt_call *call);
 
 /* Shared backend slots. */
@@ -43,10 +46,12 @@ int mt_pointwise_kernel(mt_call *call);
 int mt_reduce_kernel(mt_call *call);
 int mt_no_impl_kernel(mt_call *call); /* NotImplementedError that names the op */
 
-/* The short road of binary and unary pointwise ops: 1 when it produced *out, 0 when the general road must
-   be taken, -1 on error. out is NULL on entry, or the tensor to write (in-place, out=). */
+/* The short road of binary and unary pointwise ops: 1 when it produced *out, 0 when the general
+   road must be taken, -1 on error. out is NULL on entry, or the tensor to write (in-place,
+   out=). */
 int mt_fast_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b);
-int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b, bool scalar_first);
+int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b,
+                          bool scalar_first);
 int mt_fast_unary(mt_tensor **out, const mt_op *op, mt_tensor *a);
 
 #endif

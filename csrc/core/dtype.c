@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dtype traits and type promotion. Two dimensioned operands meet in the lattice of mt_dtype_promote; mixtures with
-   0-d tensors and Python numbers go through mt_promotion, in which a lower group counts only when its category is
-   higher. The cast table is a pointer that cpu/isa.c sets. */
+/* Dtype traits and type promotion. Two dimensioned operands meet in the lattice of
+   mt_dtype_promote; mixtures with 0-d tensors and Python numbers go through mt_promotion, in which
+   a lower group counts only when its category is higher. The cast table is a pointer that cpu/isa.c
+   sets. */
 #include "core/dtype.h"
 
 const mt_dtype_traits mt_dtype_table[MT_DTYPE_COUNT] = {
 #define MT_DTYPE(token, name, ctype, size, category, legacy) \
-    {name, legacy, size, MT_CAT_##category, MT_CAT_##category != MT_CAT_BOOL && MT_DTYPE_##token != MT_DTYPE_u8},
+    {name, legacy, size, MT_CAT_##category,                  \
+     MT_CAT_##category != MT_CAT_BOOL && MT_DTYPE_##token != MT_DTYPE_u8},
 #include "core/dtypes.def"
 #undef MT_DTYPE
 };

@@ -89,10 +89,11 @@ typedef struct mt_promotion {
 void mt_promotion_add(mt_promotion *p, mt_dtype dtype, int ndim, bool is_wrapped_number);
 mt_dtype mt_promotion_result(const mt_promotion *p); /* default float when all empty */
 
-/* Converts n elements with byte strides between any two dtypes, with C's rules made defined:
-   float to int truncates (NaN and out-of-range as x86 does), anything to bool is != 0, complex to real
+/* Converts n elements with byte strides between any two dtypes, with C's rules made defined: float
+   to int truncates (NaN and out-of-range as x86 does), anything to bool is != 0, complex to real
    drops the imaginary part, to half and bfloat16 rounds to nearest even. Set up by cpu/cast. */
-typedef void mt_cast_fn(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t n);
+typedef void mt_cast_fn(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
+                        int64_t n);
 extern mt_cast_fn *const (*mt_cast_table)[MT_DTYPE_COUNT]; /* [from][to] */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MT19937 with PyTorch's seeding, stream and state blob, bit for bit. The twist is written as two loops without
-   short dependences, so that compilers vectorise it; bulk filling tempers straight from the state array and leaves
-   `left` and `next` as single draws would. */
+/* MT19937 with PyTorch's seeding, stream and state blob, bit for bit. The twist is written as two
+   loops without short dependences, so that compilers vectorise it; bulk filling tempers straight
+   from the state array and leaves `left` and `next` as single draws would. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -150,8 +150,15 @@ mt_generator *mt_generator_default(void)
 /* --- state blob: little endian, see performance.md 5.1 for the offsets --- */
 
 enum {
-    AT_SEED = 0, AT_LEFT = 8, AT_SEEDED = 12, AT_NEXT = 16, AT_WORDS = 24, AT_NORMAL = 5024, AT_HAS_NORMAL = 5040,
-    AT_NORMAL_F = 5048, AT_HAS_NORMAL_F = 5052,
+    AT_SEED = 0,
+    AT_LEFT = 8,
+    AT_SEEDED = 12,
+    AT_NEXT = 16,
+    AT_WORDS = 24,
+    AT_NORMAL = 5024,
+    AT_HAS_NORMAL = 5040,
+    AT_NORMAL_F = 5048,
+    AT_HAS_NORMAL_F = 5052,
 };
 
 static void put_u64(uint8_t *p, uint64_t v)
@@ -208,13 +215,16 @@ int mt_generator_set_state(mt_generator *g, const uint8_t *state, size_t nbytes)
     uint64_t next, normal;
 
     if (nbytes != MT_GENERATOR_STATE_BYTES)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "Expected a CPUGeneratorImplState of size %d but found the input RNG state size to be %zu",
-                            MT_GENERATOR_STATE_BYTES, nbytes);
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "Expected a CPUGeneratorImplState of size %d but found the input RNG state size to be "
+            "%zu",
+            MT_GENERATOR_STATE_BYTES, nbytes);
     left = get_u32(state + AT_LEFT);
     next = get_u64(state + AT_NEXT);
     /* the next word must lie inside the array: either a fresh seed or a place in the block */
-    if (get_u32(state + AT_SEEDED) != 1 || left < 1 || left > N || next > N || (left != 1 && left + next != N + 1))
+    if (get_u32(state + AT_SEEDED) != 1 || left < 1 || left > N || next > N ||
+        (left != 1 && left + next != N + 1))
         return mt_error_set(MT_ERR_RUNTIME, "Invalid mt19937 state");
     g->seed = get_u64(state + AT_SEED);
     g->left = (int32_t)left;

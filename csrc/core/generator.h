@@ -33,7 +33,8 @@ static inline mt_generator *mt_generator_ref(mt_generator *g)
     mt_refcount_inc(&g->refs);
     return g;
 }
-mt_generator *mt_generator_default(void);                   /* borrowed; seeded from the system at first use */
+/* borrowed; seeded from the system at first use */
+mt_generator *mt_generator_default(void);
 void mt_generator_seed(mt_generator *g, uint64_t seed);
 uint64_t mt_generator_random_seed(void);                    /* non-deterministic */
 void mt_generator_get_state(const mt_generator *g, uint8_t out[MT_GENERATOR_STATE_BYTES]);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The iterator. Building it drops dims of size 1, sorts the rest so that the memory of the outputs is walked in
-   order, and merges neighbours; running it calls the one-dimensional loop on rows, along the long dim in blocks when the
-   innermost one is tiny. Loops that want contiguous operands of their own dtypes are run by iter_blocks.c. Parallel
-   pieces are ranges of the flat index, so what a loop computes for an element does not depend on the number of threads. */
+/* The iterator. Building it drops dims of size 1, sorts the rest so that the memory of the outputs
+   is walked in order, and merges neighbours; running it calls the one-dimensional loop on rows,
+   along the long dim in blocks when the innermost one is tiny. Loops that want contiguous operands
+   of their own dtypes are run by iter_blocks.c. Parallel pieces are ranges of the flat index, so
+   what a loop computes for an element does not depend on the number of threads. */
 #include "core/iter_internal.h"
 
 #include <string.h>
@@ -34,7 +35,8 @@ void mt_iter_init(mt_iter *it, int n_operands, int n_outputs, int ndim, const in
     }
 }
 
-void mt_iter_set_operand(mt_iter *it, int k, void *data, mt_dtype dtype, const int64_t *stride_bytes)
+void mt_iter_set_operand(mt_iter *it, int k, void *data, mt_dtype dtype,
+                         const int64_t *stride_bytes)
 {
     it->data[k] = data;
     it->dtype[k] = (uint8_t)dtype;
@@ -155,20 +157,24 @@ int mt_iter_build(mt_iter *it, mt_tensor *const *operand, int n_operands, int n_
                   const int64_t *size)
 {
     if (n_operands > MT_ITER_MAX_OPERANDS || ndim > MT_MAX_DIM)
-        return mt_error_set(MT_ERR_INTERNAL, "iterator over %d operands and %d dims", n_operands, ndim);
+        return mt_error_set(MT_ERR_INTERNAL, "iterator over %d operands and %d dims", n_operands,
+                            ndim);
     mt_iter_init(it, n_operands, n_outputs, ndim, size);
     for (int k = 0; k < n_operands; k++) {
         mt_tensor *t = operand[k];
         int64_t itemsize = (int64_t)mt_tensor_itemsize(t);
 
         if (!mt_shape_is_broadcastable(t->ndim, t->size, ndim, size))
-            return mt_error_set(MT_ERR_INTERNAL, "operand %d does not broadcast to the iterator's shape", k);
-        it->data[k] = k < n_outputs ? mt_tensor_mutable_data(t) : (char *)(uintptr_t)mt_tensor_const_data(t);
+            return mt_error_set(MT_ERR_INTERNAL,
+                                "operand %d does not broadcast to the iterator's shape", k);
+        it->data[k] =
+            k < n_outputs ? mt_tensor_mutable_data(t) : (char *)(uintptr_t)mt_tensor_const_data(t);
         it->dtype[k] = t->dtype;
         for (int i = 0; i < ndim; i++) {
             int d = t->ndim - 1 - i;
 
-            it->stride[k][i] = d < 0 || (t->size[d] == 1 && it->size[i] != 1) ? 0 : t->stride[d] * itemsize;
+            it->stride[k][i] =
+                d < 0 || (t->size[d] == 1 && it->size[i] != 1) ? 0 : t->stride[d] * itemsize;
         }
     }
     mt_iter_finish(it);
@@ -246,7 +252,8 @@ static bool is_plain(const mt_iter *it, const uint8_t *loop_dtype)
     if (it->ndim > 1 && it->size[0] < LONG_ROW)
         return false;
     for (int k = 0; k < it->n_operands; k++)
-        if (it->dtype[k] != loop_dtype[k] || it->stride[k][0] != (int64_t)mt_dtype_size((mt_dtype)it->dtype[k]))
+        if (it->dtype[k] != loop_dtype[k] ||
+            it->stride[k][0] != (int64_t)mt_dtype_size((mt_dtype)it->dtype[k]))
             return false;
     return true;
 }
@@ -264,10 +271,12 @@ void mt_iter_run(const mt_iter *it, mt_loop_fn *loop, const void *params, const 
     } else if (is_tall(it)) {
         plane = it->size[0] * it->size[1];
         mt_parallel_for(it->numel / plane * tall_blocks(it),
-                        ns_per_element * (double)plane / (double)tall_blocks(it), 1, tall_body, &job);
+                        ns_per_element * (double)plane / (double)tall_blocks(it), 1, tall_body,
+                        &job);
     } else {
-        mt_parallel_for(it->numel, ns_per_element, it->ndim > 1 && it->size[0] <= 1024 ? it->size[0] : CUT_ALIGN,
-                        rows_body, &job);
+        mt_parallel_for(it->numel, ns_per_element,
+                        it->ndim > 1 && it->size[0] <= 1024 ? it->size[0] : CUT_ALIGN, rows_body,
+                        &job);
     }
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Running a loop on contiguous blocks of the flat index. An operand that is contiguous where the block lies is used in
-   place; any other is collected into a buffer first (rows of it copied, single elements repeated, dtypes cast), an output
-   is spread afterwards. What does not change from block to block is collected once: numbers, and rows that repeat, for
-   which the block length is a multiple of the row. Long rows are taken one by one, so that most operands stay in place. */
+/* Running a loop on contiguous blocks of the flat index. An operand that is contiguous where the
+   block lies is used in place; any other is collected into a buffer first (rows of it copied,
+   single elements repeated, dtypes cast), an output is spread afterwards. What does not change from
+   block to block is collected once: numbers, and rows that repeat, for which the block length is a
+   multiple of the row. Long rows are taken one by one, so that most operands stay in place. */
 #include <string.h>
 
 #include "base/parallel.h"
@@ -36,22 +37,25 @@ typedef struct block_job {
     lane lanes[MT_ITER_MAX_OPERANDS];
 } block_job;
 
-/* --- moving rows: `rows` of n elements, with strides between rows and between elements on one side --- */
+/* --- moving rows: `rows` of n elements, with strides between rows and between elements on one side
+   --- */
 
-#define DEFINE_COLLECT(name, type)                                                                              \
-    static void collect_##name(char *dst, const char *src, int64_t row_stride, int64_t stride, int64_t rows,    \
-                               int64_t n)                                                                       \
-    {                                                                                                           \
-        for (int64_t r = 0; r < rows; r++, dst += n * (int64_t)sizeof(type))                                    \
-            for (int64_t i = 0; i < n; i++)                                                                     \
-                memcpy(dst + i * (int64_t)sizeof(type), src + r * row_stride + i * stride, sizeof(type));       \
-    }                                                                                                           \
-    static void spread_##name(char *dst, const char *src, int64_t row_stride, int64_t stride, int64_t rows,     \
-                              int64_t n)                                                                        \
-    {                                                                                                           \
-        for (int64_t r = 0; r < rows; r++, src += n * (int64_t)sizeof(type))                                    \
-            for (int64_t i = 0; i < n; i++)                                                                     \
-                memcpy(dst + r * row_stride + i * stride, src + i * (int64_t)sizeof(type), sizeof(type));       \
+#define DEFINE_COLLECT(name, type)                                                             \
+    static void collect_##name(char *dst, const char *src, int64_t row_stride, int64_t stride, \
+                               int64_t rows, int64_t n)                                        \
+    {                                                                                          \
+        for (int64_t r = 0; r < rows; r++, dst += n * (int64_t)sizeof(type))                   \
+            for (int64_t i = 0; i < n; i++)                                                    \
+                memcpy(dst + i * (int64_t)sizeof(type), src + r * row_stride + i * stride,     \
+                       sizeof(type));                                                          \
+    }                                                                                          \
+    static void spread_##name(char *dst, const char *src, int64_t row_stride, int64_t stride,  \
+                              int64_t rows, int64_t n)                                         \
+    {                                                                                          \
+        for (int64_t r = 0; r < rows; r++, src += n * (int64_t)sizeof(type))                   \
+            for (int64_t i = 0; i < n; i++)                                                    \
+                memcpy(dst + r * row_stride + i * stride, src + i * (int64_t)sizeof(type),     \
+                       sizeof(type));                                                          \
     }
 DEFINE_COLLECT(1, uint8_t)
 DEFINE_COLLECT(2, uint16_t)
@@ -87,8 +91,8 @@ static void repeat(char *dst, const char *element, int64_t size, int64_t nbytes)
     memcpy(dst + i, word, (size_t)(nbytes - i));
 }
 
-static void collect_rows(char *dst, const char *src, int64_t row_stride, int64_t stride, int64_t rows, int64_t n,
-                         int64_t size)
+static void collect_rows(char *dst, const char *src, int64_t row_stride, int64_t stride,
+                         int64_t rows, int64_t n, int64_t size)
 {
     if ((stride == size || stride == 0) && n >= SHORT_ROW) {
         for (int64_t r = 0; r < rows; r++)
@@ -107,8 +111,8 @@ static void collect_rows(char *dst, const char *src, int64_t row_stride, int64_t
     }
 }
 
-static void spread_rows(char *dst, const char *src, int64_t row_stride, int64_t stride, int64_t rows, int64_t n,
-                        int64_t size)
+static void spread_rows(char *dst, const char *src, int64_t row_stride, int64_t stride,
+                        int64_t rows, int64_t n, int64_t size)
 {
     if (stride == size && n >= SHORT_ROW) {
         for (int64_t r = 0; r < rows; r++)
@@ -126,9 +130,10 @@ static void spread_rows(char *dst, const char *src, int64_t row_stride, int64_t 
 
 /* --- moving a block of one operand --- */
 
-/* Walks operand k over m elements from the cursor's row and a column on, and moves them to or from `buffer`. */
-static void move_block(const mt_iter *it, int k, const mt_iter_cursor *c, int64_t column, int64_t m, char *buffer,
-                       bool to_buffer)
+/* Walks operand k over m elements from the cursor's row and a column on, and moves them to or from
+   `buffer`. */
+static void move_block(const mt_iter *it, int k, const mt_iter_cursor *c, int64_t column, int64_t m,
+                       char *buffer, bool to_buffer)
 {
     int64_t index[MT_MAX_DIM], size = (int64_t)mt_dtype_size((mt_dtype)it->dtype[k]);
     const int64_t *stride = it->stride[k];
@@ -162,8 +167,8 @@ static void move_block(const mt_iter *it, int k, const mt_iter_cursor *c, int64_
     }
 }
 
-static void collect(const block_job *b, int k, const mt_iter_cursor *c, int64_t column, int64_t m, char *buffer,
-                    char *raw)
+static void collect(const block_job *b, int k, const mt_iter_cursor *c, int64_t column, int64_t m,
+                    char *buffer, char *raw)
 {
     const lane *l = &b->lanes[k];
 
@@ -179,10 +184,10 @@ typedef struct buffers {
     MT_ALIGNED(64) char raw[BUFFER_BYTES];
 } buffers;
 
-/* One block: m elements from the cursor's row, `column` on; `flat` is its place in the whole. No later block of the row is
-   longer than the first. */
-static void run_block(const block_job *b, const mt_iter_cursor *c, int64_t flat, int64_t column, int64_t m,
-                      bool is_new_row, buffers *buffer)
+/* One block: m elements from the cursor's row, `column` on; `flat` is its place in the whole. No
+   later block of the row is longer than the first. */
+static void run_block(const block_job *b, const mt_iter_cursor *c, int64_t flat, int64_t column,
+                      int64_t m, bool is_new_row, buffers *buffer)
 {
     const mt_iter *it = b->job->it;
     char *at[MT_ITER_MAX_OPERANDS];
@@ -211,8 +216,9 @@ static void run_block(const block_job *b, const mt_iter_cursor *c, int64_t flat,
         if (at[k] != from)
             continue;
         if (l->kind != LANE_MOVING) {
-            l->cast(l->kind == LANE_FLAT ? it->data[k] + flat * l->size : c->data[k] + column * l->size, l->size, from,
-                    l->loop_size, m);
+            l->cast(l->kind == LANE_FLAT ? it->data[k] + flat * l->size
+                                         : c->data[k] + column * l->size,
+                    l->size, from, l->loop_size, m);
             continue;
         }
         if (l->cast) {
@@ -228,7 +234,8 @@ static void blocks_body(void *ctx, int64_t begin, int64_t end)
 {
     const block_job *b = ctx;
     const mt_iter *it = b->job->it;
-    int64_t row = it->size[0], column = begin % row, longest = end - begin < b->block ? end - begin : b->block;
+    int64_t row = it->size[0], column = begin % row,
+            longest = end - begin < b->block ? end - begin : b->block;
     bool is_new_row = true;
     mt_iter_cursor c;
     buffers buffer;
@@ -325,7 +332,8 @@ static void plan(block_job *b)
             l->kind = LANE_FLAT;
         else if (b->by_rows && it->stride[k][0] == l->size)
             l->kind = LANE_ROW;
-        else if (k >= it->n_outputs && (period(it, k) == 1 || (!b->by_rows && b->block % period(it, k) == 0)))
+        else if (k >= it->n_outputs &&
+                 (period(it, k) == 1 || (!b->by_rows && b->block % period(it, k) == 0)))
             l->kind = LANE_FIXED;
         else if (k >= it->n_outputs && b->by_rows && it->stride[k][0] == 0)
             l->kind = LANE_STEADY;

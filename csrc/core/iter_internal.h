@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by iter.c (building, plain rows) and iter_blocks.c (contiguous blocks): one run, and the position in the outer
-   dims. */
+/* Shared by iter.c (building, plain rows) and iter_blocks.c (contiguous blocks): one run, and the
+   position in the outer dims. */
 #ifndef MT_CORE_ITER_INTERNAL_H
 #define MT_CORE_ITER_INTERNAL_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Call frames: owned outputs, lists, and the rules by which an output is allocated, checked or replaced by a temporary.
-   An output that cannot be written directly (other dtype, memory shared with an input) stays in user_out while the
-   kernel works on a temporary; mt_out_finish copies it over. The tables of loops live here too. */
+/* Call frames: owned outputs, lists, and the rules by which an output is allocated, checked or
+   replaced by a temporary. An output that cannot be written directly (other dtype, memory shared
+   with an input) stays in user_out while the kernel works on a temporary; mt_out_finish copies it
+   over. The tables of loops live here too. */
 #include "core/op.h"
 
 #include <string.h>
@@ -69,7 +70,8 @@ void mt_call_clear(mt_call *call)
 
 static MT_COLD int cannot_cast(mt_dtype from, mt_dtype to)
 {
-    return mt_error_set(MT_ERR_RUNTIME, "result type %s can't be cast to the desired output type %s",
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "result type %s can't be cast to the desired output type %s",
                         mt_dtype_table[from].legacy, mt_dtype_table[to].legacy);
 }
 
@@ -89,8 +91,10 @@ static MT_COLD int wrong_inplace_shape(const mt_tensor *out, int ndim, const int
                         mt_shape_format(&a, out->size, out->ndim), mt_shape_format(&b, size, ndim));
 }
 
-/* May the kernel write `out` while it reads the arguments? Errors for overlaps that are never right. */
-static int overlaps_inputs(bool *must_copy, const mt_call *call, const mt_tensor *out, bool allow_alias)
+/* May the kernel write `out` while it reads the arguments? Errors for overlaps that are never
+   right. */
+static int overlaps_inputs(bool *must_copy, const mt_call *call, const mt_tensor *out,
+                           bool allow_alias)
 {
     for (int i = 0; i < call->n_args; i++) {
         const mt_value *a = &call->arg[i];
@@ -117,12 +121,14 @@ static int resize_out(mt_tensor *out, int ndim, const int64_t *size, const int64
     int64_t kept[MT_MAX_DIM];
 
     if (out->numel > 0 &&
-        mt_warn(MT_WARN_USER,
-                "An output with one or more elements was resized since it had shape %s, which does not match the "
-                "required output shape %s. This behavior is deprecated, and in a future PyTorch release outputs will "
-                "not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing "
-                "it, inplace, to zero elements with t.resize_(0).",
-                mt_shape_format(&a, out->size, out->ndim), mt_shape_format(&b, size, ndim)) < 0)
+        mt_warn(
+            MT_WARN_USER,
+            "An output with one or more elements was resized since it had shape %s, which does not "
+            "match the required output shape %s. This behavior is deprecated, and in a future "
+            "PyTorch release outputs will not be resized unless they have zero elements. You can "
+            "explicitly reuse an out tensor t by resizing "
+            "it, inplace, to zero elements with t.resize_(0).",
+            mt_shape_format(&a, out->size, out->ndim), mt_shape_format(&b, size, ndim)) < 0)
         return -1;
     memcpy(kept, size, (size_t)ndim * sizeof(kept[0])); /* `size` may belong to the tensor */
     if (mt_tensor_resize(out, ndim, kept) < 0)
@@ -130,7 +136,8 @@ static int resize_out(mt_tensor *out, int ndim, const int64_t *size, const int64
     return stride ? mt_tensor_set_geometry(out, ndim, kept, stride, out->offset) : 0;
 }
 
-/* The kernel gets a contiguous temporary, or one with the destination's order when the dtype agrees. */
+/* The kernel gets a contiguous temporary, or one with the destination's order when the dtype
+   agrees. */
 static int use_temporary(mt_call *call, int k, mt_dtype dtype, mt_device device)
 {
     mt_tensor *temporary, *out = call->out[k];
@@ -142,7 +149,8 @@ static int use_temporary(mt_call *call, int k, mt_dtype dtype, mt_device device)
     return 0;
 }
 
-int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, mt_device device)
+int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size,
+                  mt_device device)
 {
     const mt_tensor *out = call->out[k];
 
@@ -155,8 +163,8 @@ int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const in
     return 0;
 }
 
-int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
-                 mt_device device)
+int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size,
+                 const int64_t *stride, mt_device device)
 {
     mt_tensor *out = call->out[k];
 
@@ -167,8 +175,8 @@ int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *
     return resize_out(out, ndim, size, stride);
 }
 
-int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
-                   mt_device device, bool allow_alias)
+int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size,
+                   const int64_t *stride, mt_device device, bool allow_alias)
 {
     mt_tensor *out = call->out[k];
     bool must_copy;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Do tensors share addresses? The answers are PyTorch's: exact where sizes and strides are simple, "too hard"
-   otherwise, and what is too hard passes the checks. */
+/* Do tensors share addresses? The answers are PyTorch's: exact where sizes and strides are simple,
+   "too hard" otherwise, and what is too hard passes the checks. */
 #include "core/shape.h"
 
 mt_overlap mt_overlap_internal(const mt_tensor *t)
@@ -41,17 +41,19 @@ int mt_assert_no_internal_overlap(const mt_tensor *t)
 {
     if (MT_LIKELY(mt_overlap_internal(t) != MT_OVERLAP_YES))
         return 0;
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "unsupported operation: more than one element of the written-to tensor refers to a "
-                        "single memory location. Please clone() the tensor before performing the operation.");
+    return mt_error_set(
+        MT_ERR_RUNTIME,
+        "unsupported operation: more than one element of the written-to tensor refers to a "
+        "single memory location. Please clone() the tensor before performing the operation.");
 }
 
 int mt_assert_no_partial_overlap(const mt_tensor *out, const mt_tensor *in)
 {
     if (MT_LIKELY(mt_overlap_between(out, in) != MT_OVERLAP_YES))
         return 0;
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "unsupported operation: some elements of the input tensor and the written-to tensor "
-                        "refer to a single memory location. Please clone() the tensor before performing the "
-                        "operation.");
+    return mt_error_set(
+        MT_ERR_RUNTIME,
+        "unsupported operation: some elements of the input tensor and the written-to tensor "
+        "refer to a single memory location. Please clone() the tensor before performing the "
+        "operation.");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reshaping: completing a wished shape and finding strides with which existing memory shows another shape. A
-   view exists when each group of old dims that lies in one run of memory splits exactly into new dims. */
+/* Reshaping: completing a wished shape and finding strides with which existing memory shows another
+   shape. A view exists when each group of old dims that lies in one run of memory splits exactly
+   into new dims. */
 #include "base/checked.h"
 #include "base/strbuf.h"
 #include "core/shape.h"
@@ -18,7 +19,8 @@ int mt_shape_infer(int64_t *out, const int64_t *size, int ndim, int64_t numel)
                 return mt_error_set(MT_ERR_RUNTIME, "only one dimension can be inferred");
             hole = i;
         } else if (size[i] < 0) {
-            return mt_error_set(MT_ERR_RUNTIME, "invalid shape dimension %lld at index %d of shape %s",
+            return mt_error_set(MT_ERR_RUNTIME,
+                                "invalid shape dimension %lld at index %d of shape %s",
                                 (long long)size[i], i, mt_shape_format(&text, size, ndim));
         } else {
             overflow |= mt_mul_overflow(known, size[i], &known);
@@ -29,10 +31,11 @@ int mt_shape_infer(int64_t *out, const int64_t *size, int ndim, int64_t numel)
         goto invalid;
     if (hole >= 0) {
         if (!overflow && known == 0 && numel == 0)
-            return mt_error_set(MT_ERR_RUNTIME,
-                                "cannot reshape tensor of 0 elements into shape %s because the unspecified "
-                                "dimension size -1 can be any value and is ambiguous",
-                                mt_shape_format(&text, size, ndim));
+            return mt_error_set(
+                MT_ERR_RUNTIME,
+                "cannot reshape tensor of 0 elements into shape %s because the unspecified "
+                "dimension size -1 can be any value and is ambiguous",
+                mt_shape_format(&text, size, ndim));
         if (overflow || known == 0 || numel % known != 0)
             goto invalid;
         out[hole] = numel / known;
@@ -43,8 +46,8 @@ invalid:
                         mt_shape_format(&text, size, ndim), (long long)numel);
 }
 
-/* Gives the new dims that make up `run` elements with the given innermost stride their strides, from the last
-   one backwards; false when they do not split the run exactly. */
+/* Gives the new dims that make up `run` elements with the given innermost stride their strides,
+   from the last one backwards; false when they do not split the run exactly. */
 static bool split_run(int64_t *stride, const int64_t *size, int *next, int64_t run, int64_t step)
 {
     int64_t covered = 1;

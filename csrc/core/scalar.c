@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers and single elements. Conversions are total: what C leaves undefined (NaN and numbers out of range to
-   an integer) has the result of the x86 instructions, as the cast loops have. The checked store refuses what would
-   change the value beyond rounding. */
+/* Numbers and single elements. Conversions are total: what C leaves undefined (NaN and numbers out
+   of range to an integer) has the result of the x86 instructions, as the cast loops have. The
+   checked store refuses what would change the value beyond rounding. */
 #include "core/scalar.h"
 
 #include <float.h>
@@ -95,8 +95,9 @@ static int64_t wrap_int(mt_scalar s, mt_dtype dtype)
     if (s.category <= MT_CAT_INT)
         return s.v.i;
     d = mt_scalar_to_double(s);
-    return dtype == MT_DTYPE_i64 ? mt_f64_to_i64(d) : mt_dtype_size(dtype) == 4 ? mt_f64_to_i32(d)
-                                                                                : (int32_t)mt_f64_to_i64(d);
+    return dtype == MT_DTYPE_i64       ? mt_f64_to_i64(d)
+           : mt_dtype_size(dtype) == 4 ? mt_f64_to_i32(d)
+                                       : (int32_t)mt_f64_to_i64(d);
 }
 
 void mt_scalar_store(void *dst, mt_dtype dtype, mt_scalar s)
@@ -191,12 +192,23 @@ static bool fits_int(mt_scalar s, mt_dtype dtype)
 int mt_scalar_store_checked(void *dst, mt_dtype dtype, mt_scalar s)
 {
     static const char *const c_names[MT_DTYPE_COUNT] = {
-        "bool", "uint8_t", "int8_t", "int16_t", "int", "int64_t", "c10::Half", "c10::BFloat16", "float",
-        "double", "c10::complex<float>", "c10::complex<double>",
+        "bool",
+        "uint8_t",
+        "int8_t",
+        "int16_t",
+        "int",
+        "int64_t",
+        "c10::Half",
+        "c10::BFloat16",
+        "float",
+        "double",
+        "c10::complex<float>",
+        "c10::complex<double>",
     };
     bool fits = true;
 
-    if (s.category == MT_CAT_COMPLEX && dtype != MT_DTYPE_b8 && !mt_dtype_is_complex(dtype) && s.v.c.im != 0)
+    if (s.category == MT_CAT_COMPLEX && dtype != MT_DTYPE_b8 && !mt_dtype_is_complex(dtype) &&
+        s.v.c.im != 0)
         fits = false;
     else if (mt_dtype_is_integral(dtype, false))
         fits = fits_int(s, dtype);

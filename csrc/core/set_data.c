@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The .data setter: a tensor takes over what another one is made of. History, version and wrapper stay its own. */
+/* The .data setter: a tensor takes over what another one is made of. History, version and wrapper
+   stay its own. */
 #include "core/dispatch.h"
 
 int mt_tensor_set_data(mt_tensor *t, const mt_tensor *from)
@@ -19,7 +20,8 @@ int mt_tensor_set_data(mt_tensor *t, const mt_tensor *from)
     }
     t->storage = mt_storage_ref(from->storage);
     t->device = from->device;
-    t->keys = (uint16_t)((t->keys & MT_KEY_BIT(MT_KEY_AUTOGRAD)) | (from->keys & ~MT_KEY_BIT(MT_KEY_AUTOGRAD)));
+    t->keys = (uint16_t)((t->keys & MT_KEY_BIT(MT_KEY_AUTOGRAD)) |
+                         (from->keys & ~MT_KEY_BIT(MT_KEY_AUTOGRAD)));
     t->flags = (uint16_t)((t->flags & ~TAKEN) | (from->flags & TAKEN));
     mt_storage_unref(old);
     return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Storages. Up to 16 bytes lie behind the header in the same pool object, so a one-element tensor costs two pool
-   objects and no block. The invariants (who owns the bytes, what pinning forbids) are in the README of this folder. */
+/* Storages. Up to 16 bytes lie behind the header in the same pool object, so a one-element tensor
+   costs two pool objects and no block. The invariants (who owns the bytes, what pinning forbids)
+   are in the README of this folder. */
 #include "core/storage.h"
 
 #include <string.h>
@@ -169,7 +170,8 @@ int mt_storage_resize(mt_storage *s, size_t nbytes)
     if (new_data(&data, &flags, s, nbytes) < 0)
         return -1;
     if (kept && s->data && data && data != s->data &&
-        mt_device_table[s->device.type]->copy_bytes(data, s->device, s->data, s->device, kept) < 0) {
+        mt_device_table[s->device.type]->copy_bytes(data, s->device, s->data, s->device, kept) <
+            0) {
         if (!(flags & MT_STORAGE_INLINE))
             mt_device_table[s->device.type]->free(data, nbytes, s->device);
         return -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Storage: reference-counted bytes on a device, with a deleter for borrowed memory. Small storages
-   keep their bytes inside the header block. A pinned storage (a kernel runs on it without the interpreter lock,
-   or a buffer is exported) may not be resized, freed or replaced. */
+   keep their bytes inside the header block. A pinned storage (a kernel runs on it without the
+   interpreter lock, or a buffer is exported) may not be resized, freed or replaced. */
 #ifndef MT_CORE_STORAGE_H
 #define MT_CORE_STORAGE_H
 
@@ -18,8 +18,10 @@ enum {
     MT_STORAGE_RESIZABLE = 1, /* memory is ours; borrowed memory cannot be resized */
     MT_STORAGE_INLINE = 2,    /* data lies in the header block */
     MT_STORAGE_READONLY = 4,  /* a write is allowed but was warned about at creation */
-    MT_STORAGE_FIXED = 16,    /* never to be resized again, because others know its address (NumPy arrays) */
-    MT_STORAGE_SHRUNK = 8,    /* was once larger: its tensors may lie outside, see mt_tensor_check_bounds */
+    /* never to be resized again, because others know its address (NumPy arrays) */
+    MT_STORAGE_FIXED = 16,
+    /* was once larger: its tensors may lie outside, see mt_tensor_check_bounds */
+    MT_STORAGE_SHRUNK = 8,
 };
 
 typedef struct mt_storage {
@@ -31,10 +33,12 @@ typedef struct mt_storage {
     uint32_t pins;
     mt_deleter *deleter; /* NULL: memory from the device's allocator */
     void *ctx;
-    void *py; /* the Python object, borrowed or owned as for tensors (core/tensor.h); cleared by it */
+    /* the Python object, borrowed or owned as for tensors (core/tensor.h); cleared by it */
+    void *py;
 } mt_storage;
 
-/* Hooks of Python objects of tensors and storages, installed by bindings: Python reference counting of `py`. */
+/* Hooks of Python objects of tensors and storages, installed by bindings: Python reference counting
+   of `py`. */
 typedef struct mt_wrapper_hooks {
     void (*incref)(void *py);
     void (*decref)(void *py);
@@ -44,10 +48,12 @@ extern mt_wrapper_hooks mt_wrapper; /* defined in tensor.c */
 /* Uninitialised memory, or zeros. */
 int mt_storage_new(mt_storage **out, size_t nbytes, mt_device device);
 int mt_storage_new_zeroed(mt_storage **out, size_t nbytes, mt_device device);
-/* Borrowed memory; deleter(ctx) runs exactly once when the storage dies. On failure it is not run. */
-int mt_storage_from_memory(mt_storage **out, void *data, size_t nbytes, mt_device device, mt_deleter *deleter,
-                           void *ctx);
-/* Keeps the first min(old, new) bytes. RuntimeError for borrowed or pinned memory; then unchanged. */
+/* Borrowed memory; deleter(ctx) runs exactly once when the storage dies. On failure it is not
+   run. */
+int mt_storage_from_memory(mt_storage **out, void *data, size_t nbytes, mt_device device,
+                           mt_deleter *deleter, void *ctx);
+/* Keeps the first min(old, new) bytes. RuntimeError for borrowed or pinned memory; then
+   unchanged. */
 int mt_storage_resize(mt_storage *s, size_t nbytes);
 void mt_storage_destroy(mt_storage *s);
 
@@ -89,8 +95,8 @@ static inline void mt_storage_unpin(mt_storage *s)
     s->pins--;
 }
 
-/* The only two ways to the bytes: reading never copies, writing is where a copy-on-write storage would
-   become its own. Mutable access happens before a parallel region, never inside one. */
+/* The only two ways to the bytes: reading never copies, writing is where a copy-on-write storage
+   would become its own. Mutable access happens before a parallel region, never inside one. */
 static inline const void *mt_storage_const_data(const mt_storage *s)
 {
     return s->data;

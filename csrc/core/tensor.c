@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Life of tensors: every tensor is made in this file, from pools. A new tensor has one backend key, no autograd
-   metadata, and no shared version counter; the counter becomes shared when the first view or alias is made (see
-   Note [Version counter] in the README). Geometry that changes later is in geometry.c. */
+/* Life of tensors: every tensor is made in this file, from pools. A new tensor has one backend key,
+   no autograd metadata, and no shared version counter; the counter becomes shared when the first
+   view or alias is made (see Note [Version counter] in the README). Geometry that changes later is
+   in geometry.c. */
 #include "core/tensor.h"
 
 #include <string.h>
@@ -23,7 +24,8 @@ void (*mt_autograd_destroy)(mt_autograd *meta);
 
 static MT_COLD int too_many_dims(int ndim)
 {
-    return mt_error_set(MT_ERR_RUNTIME, "tensors with more than %d dims are not supported, got %d", MT_MAX_DIM, ndim);
+    return mt_error_set(MT_ERR_RUNTIME, "tensors with more than %d dims are not supported, got %d",
+                        MT_MAX_DIM, ndim);
 }
 
 /* A tensor without storage and without sizes. On failure *out is NULL. */
@@ -83,7 +85,8 @@ void mt_tensor_destroy(mt_tensor *t)
     free_header(t);
 }
 
-/* The flags of a row-major tensor. Channels last at the same time needs dim 1 to have stride 1 or size 1. */
+/* The flags of a row-major tensor. Channels last at the same time needs dim 1 to have stride 1 or
+   size 1. */
 static inline void mark_contiguous(mt_tensor *t, int64_t numel)
 {
     t->numel = numel;
@@ -106,8 +109,8 @@ static MT_NOINLINE int odd_numel(int64_t *out, mt_tensor *t, const int64_t *size
     return 0;
 }
 
-static inline int new_contiguous(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, mt_device device,
-                                 storage_maker *make_storage)
+static inline int new_contiguous(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size,
+                                 mt_device device, storage_maker *make_storage)
 {
     int64_t numel = 1, nbytes;
     bool is_odd = false;
@@ -143,7 +146,8 @@ int mt_tensor_new(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size
     return new_contiguous(out, dtype, ndim, size, device, mt_storage_new);
 }
 
-int mt_tensor_new_zeroed(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, mt_device device)
+int mt_tensor_new_zeroed(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size,
+                         mt_device device)
 {
     return new_contiguous(out, dtype, ndim, size, device, mt_storage_new_zeroed);
 }
@@ -158,8 +162,8 @@ static void set_dims(mt_tensor *t, const int64_t *size, const int64_t *stride)
     mt_tensor_refresh(t);
 }
 
-int mt_tensor_new_strided(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
-                          mt_device device)
+int mt_tensor_new_strided(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size,
+                          const int64_t *stride, mt_device device)
 {
     size_t nbytes;
     int64_t numel;
@@ -191,8 +195,8 @@ int mt_tensor_new_like(mt_tensor **out, const mt_tensor *like, mt_dtype dtype)
 
 /* --- over existing memory --- */
 
-int mt_tensor_from_storage(mt_tensor **out, mt_storage *storage, mt_dtype dtype, int ndim, const int64_t *size,
-                           const int64_t *stride, int64_t offset)
+int mt_tensor_from_storage(mt_tensor **out, mt_storage *storage, mt_dtype dtype, int ndim,
+                           const int64_t *size, const int64_t *stride, int64_t offset)
 {
     int64_t numel;
     mt_tensor *t;
@@ -246,8 +250,8 @@ static int new_sharing(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int ndim, 
     return 0;
 }
 
-int mt_tensor_new_view_dtype(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int ndim, const int64_t *size,
-                             const int64_t *stride, int64_t offset)
+int mt_tensor_new_view_dtype(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int ndim,
+                             const int64_t *size, const int64_t *stride, int64_t offset)
 {
     mt_tensor *v;
 
@@ -263,8 +267,8 @@ int mt_tensor_new_view_dtype(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int 
     return 0;
 }
 
-int mt_tensor_new_view(mt_tensor **out, mt_tensor *t, int ndim, const int64_t *size, const int64_t *stride,
-                       int64_t offset)
+int mt_tensor_new_view(mt_tensor **out, mt_tensor *t, int ndim, const int64_t *size,
+                       const int64_t *stride, int64_t offset)
 {
     return mt_tensor_new_view_dtype(out, t, (mt_dtype)t->dtype, ndim, size, stride, offset);
 }
@@ -303,7 +307,8 @@ int mt_tensor_full_0d(mt_tensor **out, mt_scalar s, mt_dtype dtype, mt_device de
 
     *out = NULL;
     if (s.is_unsigned && mt_dtype_is_integral(dtype, false))
-        return mt_error_set(MT_ERR_RUNTIME, "value cannot be converted to type int64_t without overflow");
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "value cannot be converted to type int64_t without overflow");
     if (mt_tensor_new(&t, dtype, 0, NULL, device) < 0)
         return -1;
     if (device.type == MT_DEVICE_CPU) {

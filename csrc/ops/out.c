@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Outputs of composites: a finished value becomes output k. Given tensors (in-place, out=) are checked and resized like
-   those of kernels, then written by copy_ through the dispatcher, so that versions and history follow. */
+/* Outputs of composites: a finished value becomes output k. Given tensors (in-place, out=) are
+   checked and resized like those of kernels, then written by copy_ through the dispatcher, so that
+   versions and history follow. */
 #include "core/frame.h"
 #include "core/shape.h"
 #include "ops/meta.h"
 
-int mt_copy_inplace(mt_tensor *self, mt_tensor *src, bool non_blocking); /* of the generated ops.h */
+/* of the generated ops.h */
+int mt_copy_inplace(mt_tensor *self, mt_tensor *src, bool non_blocking);
 
 int mt_out_assign(mt_call *call, int k, mt_tensor *value)
 {
@@ -22,9 +24,11 @@ int mt_out_assign(mt_call *call, int k, mt_tensor *value)
     if (is_ordered)
         mt_shape_strides_like(stride, value);
     if (call->op->flags & MT_OPF_FACTORY) /* numbers from nothing: any shape and dtype will do */
-        return mt_tensor_resize(out, value->ndim, value->size) < 0 ? -1 : mt_copy_inplace(out, value, false);
-    if (mt_out_check(call, k, (mt_dtype)value->dtype, value->ndim, value->size, is_ordered ? stride : NULL,
-                     value->device) < 0)
+        return mt_tensor_resize(out, value->ndim, value->size) < 0
+                   ? -1
+                   : mt_copy_inplace(out, value, false);
+    if (mt_out_check(call, k, (mt_dtype)value->dtype, value->ndim, value->size,
+                     is_ordered ? stride : NULL, value->device) < 0)
         return -1;
     return mt_copy_inplace(out, value, false);
 }
@@ -40,7 +44,8 @@ int mt_out_take_options(mt_call *call, int dtype_arg, int device_arg)
                             mt_dtype_table[dtype->v.i].legacy, mt_dtype_table[out->dtype].legacy);
     if (device->kind != MT_ARG_NONE && device->v.device.type != out->device.type)
         return mt_error_set(MT_ERR_RUNTIME, "device %s does not match device of out parameter (%s)",
-                            mt_device_format(a, device->v.device), mt_device_format(b, out->device));
+                            mt_device_format(a, device->v.device),
+                            mt_device_format(b, out->device));
     mt_arg_set_dtype(dtype, (mt_dtype)out->dtype);
     mt_arg_set_device(device, out->device);
     return 0;

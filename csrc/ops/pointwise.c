@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernel of every pointwise op: plan, output, numbers, loop. When all tensors are contiguous and of the output's shape
-   the loop is called on the whole at once; everything else goes through the iterator, which also casts operands and
-   outputs to the dtypes that the loop was compiled for. */
+/* The kernel of every pointwise op: plan, output, numbers, loop. When all tensors are contiguous
+   and of the output's shape the loop is called on the whole at once; everything else goes through
+   the iterator, which also casts operands and outputs to the dtypes that the loop was compiled
+   for. */
 #include <string.h>
 
 #include "base/parallel.h"
@@ -27,8 +28,9 @@ static void flat_body(void *ctx, int64_t begin, int64_t end)
     r->loop(data, r->stride, end - begin, r->params);
 }
 
-void mt_pointwise_run_flat(mt_loop_fn *loop, int n_operands, char *const *data, const int64_t *stride, int64_t n,
-                           const void *params, double ns_per_element)
+void mt_pointwise_run_flat(mt_loop_fn *loop, int n_operands, char *const *data,
+                           const int64_t *stride, int64_t n, const void *params,
+                           double ns_per_element)
 {
     flat_run r = {loop, params, n_operands, data, stride};
 
@@ -55,13 +57,15 @@ static int store_numbers(mt_element *number, const mt_pointwise_plan *p)
             continue;
         if (!p->numbers_must_fit)
             mt_scalar_store(number[i].bytes, (mt_dtype)p->loop_dtype[1 + i], p->number[i]);
-        else if (mt_scalar_store_checked(number[i].bytes, (mt_dtype)p->loop_dtype[1 + i], p->number[i]) < 0)
+        else if (mt_scalar_store_checked(number[i].bytes, (mt_dtype)p->loop_dtype[1 + i],
+                                         p->number[i]) < 0)
             return -1;
     }
     return 0;
 }
 
-/* Tensors contiguous and of the output's shape, or single elements; dtypes as the loop wants them. */
+/* Tensors contiguous and of the output's shape, or single elements; dtypes as the loop wants
+   them. */
 static bool is_flat(const mt_pointwise_plan *p, const mt_tensor *out)
 {
     if (!(out->flags & MT_FLAG_CONTIGUOUS) || out->dtype != p->loop_dtype[0])
@@ -79,8 +83,8 @@ static bool is_flat(const mt_pointwise_plan *p, const mt_tensor *out)
     return true;
 }
 
-static void run_flat(const mt_pointwise_plan *p, mt_tensor *out, mt_element *number, mt_loop_fn *loop,
-                     const void *params, double ns)
+static void run_flat(const mt_pointwise_plan *p, mt_tensor *out, mt_element *number,
+                     mt_loop_fn *loop, const void *params, double ns)
 {
     char *data[1 + MT_POINTWISE_MAX_IN];
     int64_t stride[1 + MT_POINTWISE_MAX_IN];
@@ -91,7 +95,8 @@ static void run_flat(const mt_pointwise_plan *p, mt_tensor *out, mt_element *num
         const mt_tensor *t = p->in[i];
 
         data[1 + i] = t ? (char *)(uintptr_t)mt_tensor_const_data(t) : number[i].bytes;
-        stride[1 + i] = t && (t->numel != 1 || out->numel == 1) ? (int64_t)mt_tensor_itemsize(t) : 0;
+        stride[1 + i] =
+            t && (t->numel != 1 || out->numel == 1) ? (int64_t)mt_tensor_itemsize(t) : 0;
     }
     mt_pointwise_run_flat(loop, 1 + p->n_in, data, stride, out->numel, params, ns);
 }
@@ -103,7 +108,8 @@ static void byte_strides(int64_t *out, const mt_tensor *t, int ndim, const int64
     int64_t itemsize = t ? (int64_t)mt_tensor_itemsize(t) : 0;
 
     for (int i = 0; i < ndim; i++)
-        out[i] = i < pad || (t->size[i - pad] == 1 && size[i] != 1) ? 0 : t->stride[i - pad] * itemsize;
+        out[i] =
+            i < pad || (t->size[i - pad] == 1 && size[i] != 1) ? 0 : t->stride[i - pad] * itemsize;
 }
 
 static void build_iter(mt_iter *it, const mt_pointwise_plan *p, mt_tensor *out, mt_element *number)
@@ -118,15 +124,16 @@ static void build_iter(mt_iter *it, const mt_pointwise_plan *p, mt_tensor *out, 
 
         byte_strides(stride, t, out->ndim, out->size);
         if (t)
-            mt_iter_set_operand(it, 1 + i, (char *)(uintptr_t)mt_tensor_const_data(t), (mt_dtype)t->dtype, stride);
+            mt_iter_set_operand(it, 1 + i, (char *)(uintptr_t)mt_tensor_const_data(t),
+                                (mt_dtype)t->dtype, stride);
         else
             mt_iter_set_operand(it, 1 + i, number[i].bytes, (mt_dtype)p->loop_dtype[1 + i], stride);
     }
     mt_iter_finish(it);
 }
 
-static int run_elsewhere(const mt_pointwise_plan *p, mt_tensor *out, mt_element *number, mt_loop_fn *loop,
-                         const mt_loop_params *params)
+static int run_elsewhere(const mt_pointwise_plan *p, mt_tensor *out, mt_element *number,
+                         mt_loop_fn *loop, const mt_loop_params *params)
 {
     uint32_t host = 0;
     mt_iter it;
@@ -135,7 +142,8 @@ static int run_elsewhere(const mt_pointwise_plan *p, mt_tensor *out, mt_element 
         if (!p->in[i] || p->in[i]->device.type == MT_DEVICE_CPU)
             host |= 1u << (1 + i);
     build_iter(&it, p, out, number);
-    return mt_iter_runners[p->device.type](&it, p->device, loop, params, sizeof(*params), p->loop_dtype, host);
+    return mt_iter_runners[p->device.type](&it, p->device, loop, params, sizeof(*params),
+                                           p->loop_dtype, host);
 }
 
 /* Storages stay where they are while the lock may be away. */

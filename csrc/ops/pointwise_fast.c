@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The short road: contiguous CPU tensors of one dtype, one shape (or one operand 0-d, or a number), nothing to record and
-   nothing special about the thread. A few compares on the headers, two pool objects, one loop call. Whatever does not
-   fit exactly answers 0 and takes the general road, so nothing here may be a rule of its own. */
+/* The short road: contiguous CPU tensors of one dtype, one shape (or one operand 0-d, or a number),
+   nothing to record and nothing special about the thread. A few compares on the headers, two pool
+   objects, one loop call. Whatever does not fit exactly answers 0 and takes the general road, so
+   nothing here may be a rule of its own. */
 #include "base/parallel.h"
 #include "ops/pointwise_internal.h"
 
@@ -57,15 +58,16 @@ static inline mt_dtype result_dtype(const mt_pointwise_spec *spec, mt_dtype d)
     }
 }
 
-/* May this tensor be written with a result of this dtype and of the shape of `like`? Inputs may be the same tensor, but
-   another tensor over the same storage is left to the general road. */
-static bool can_write(const mt_tensor *out, const mt_tensor *like, mt_dtype dtype, const mt_tensor *a,
-                      const mt_tensor *b)
+/* May this tensor be written with a result of this dtype and of the shape of `like`? Inputs may be
+   the same tensor, but another tensor over the same storage is left to the general road. */
+static bool can_write(const mt_tensor *out, const mt_tensor *like, mt_dtype dtype,
+                      const mt_tensor *a, const mt_tensor *b)
 {
     if (!is_plain(out) || out->dtype != (uint8_t)dtype || (out->flags & MT_FLAG_INFERENCE) ||
         !records_nothing(keys_of(out), true) || !same_shape(out, like))
         return false;
-    return (out == a || out->storage != a->storage) && (!b || out == b || out->storage != b->storage);
+    return (out == a || out->storage != a->storage) &&
+           (!b || out == b || out->storage != b->storage);
 }
 
 static inline mt_loop_fn *find_loop(const mt_pointwise_spec *spec, mt_dtype d)
@@ -75,15 +77,16 @@ static inline mt_loop_fn *find_loop(const mt_pointwise_spec *spec, mt_dtype d)
     return MT_LIKELY(table != NULL) ? table[spec->row][d] : NULL;
 }
 
-/* The default numbers of the loop. Nearly always that is the one number 1 (alpha), which is kept ready. */
+/* The default numbers of the loop. Nearly always that is the one number 1 (alpha), which is kept
+   ready. */
 static inline const void *default_params(mt_loop_params *room, const mt_op *op, mt_dtype d)
 {
     static mt_element ones[MT_DTYPE_COUNT];
     static bool is_ready[MT_DTYPE_COUNT];
     const mt_value *v = &op->args[op->pointwise->param[0]].dflt;
 
-    if (op->pointwise->n_params != 1 || v->kind != MT_ARG_SCALAR || v->v.scalar.category != MT_CAT_INT ||
-        v->v.scalar.v.i != 1) {
+    if (op->pointwise->n_params != 1 || v->kind != MT_ARG_SCALAR ||
+        v->v.scalar.category != MT_CAT_INT || v->v.scalar.v.i != 1) {
         mt_pointwise_params(room, op, NULL, d);
         return room;
     }
@@ -94,9 +97,11 @@ static inline const void *default_params(mt_loop_params *room, const mt_op *op, 
     return ones[d].bytes;
 }
 
-/* One output and n_in inputs; makes or writes *out and calls the loop. Input k is a tensor, or a number in `number`. */
-static inline int finish(mt_tensor **out, const mt_op *op, mt_loop_fn *loop, mt_dtype d, mt_dtype result,
-                         const mt_tensor *like, int n_in, mt_tensor *const *in, char *number)
+/* One output and n_in inputs; makes or writes *out and calls the loop. Input k is a tensor, or a
+   number in `number`. */
+static inline int finish(mt_tensor **out, const mt_op *op, mt_loop_fn *loop, mt_dtype d,
+                         mt_dtype result, const mt_tensor *like, int n_in, mt_tensor *const *in,
+                         char *number)
 {
     const mt_pointwise_spec *spec = op->pointwise;
     char *data[1 + MT_POINTWISE_MAX_IN];
@@ -124,7 +129,8 @@ static inline int finish(mt_tensor **out, const mt_op *op, mt_loop_fn *loop, mt_
         for (int k = 0; k < n_in; k++)
             if (in[k])
                 mt_storage_pin(in[k]->storage);
-        mt_pointwise_run_flat(loop, 1 + n_in, data, stride, like->numel, params, (double)spec->ns_per_element);
+        mt_pointwise_run_flat(loop, 1 + n_in, data, stride, like->numel, params,
+                              (double)spec->ns_per_element);
         mt_storage_unpin(t->storage);
         for (int k = 0; k < n_in; k++)
             if (in[k])
@@ -144,7 +150,8 @@ int mt_fast_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
     mt_tensor *in[2] = {a, b};
     mt_loop_fn *loop;
 
-    if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 2 || a->dtype != b->dtype || !is_plain(a) || !is_plain(b) ||
+    if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 2 || a->dtype != b->dtype ||
+                    !is_plain(a) || !is_plain(b) ||
                     !records_nothing(keys_of(a) | keys_of(b), false)))
         return 0;
     if (!same_shape(a, b)) {
@@ -168,7 +175,8 @@ int mt_fast_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
     return finish(out, op, loop, d, result, like, 2, in, NULL);
 }
 
-int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b, bool scalar_first)
+int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b,
+                          bool scalar_first)
 {
     const mt_pointwise_spec *spec = op->pointwise;
     mt_dtype d = (mt_dtype)a->dtype, result;
@@ -176,8 +184,8 @@ int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_sca
     mt_element number;
     mt_loop_fn *loop;
 
-    if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 2 || (op->flags & MT_OPF_CHECKED) || !is_plain(a) ||
-                    !records_nothing(keys_of(a), false)))
+    if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 2 || (op->flags & MT_OPF_CHECKED) ||
+                    !is_plain(a) || !records_nothing(keys_of(a), false)))
         return 0;
     if (b.category > (uint8_t)mt_dtype_category(d) || b.is_unsigned || mt_compute_dtype(d) != d)
         return 0;
@@ -199,7 +207,8 @@ int mt_fast_unary(mt_tensor **out, const mt_op *op, mt_tensor *a)
     mt_dtype d = (mt_dtype)a->dtype, result;
     mt_loop_fn *loop;
 
-    if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 1 || !is_plain(a) || !records_nothing(keys_of(a), false)))
+    if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 1 || !is_plain(a) ||
+                    !records_nothing(keys_of(a), false)))
         return 0;
     if ((op->flags & MT_OPF_CHECKED) && !mt_dtype_is_float(d))
         return 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernel of every reduction. The dims of the input are sorted into kept and reduced ones and merged; a tile is a run of
-   outputs along the innermost kept dim, whose states live on the stack while steps go over all reduced elements. When
-   there are few tiles and many elements, the reduced range is cut into blocks of fixed length with states of their own, which
-   are merged in order. The cut depends on the shape alone, so results do not depend on the number of threads. */
+/* The kernel of every reduction. The dims of the input are sorted into kept and reduced ones and
+   merged; a tile is a run of outputs along the innermost kept dim, whose states live on the stack
+   while steps go over all reduced elements. When there are few tiles and many elements, the reduced
+   range is cut into blocks of fixed length with states of their own, which are merged in order. The
+   cut depends on the shape alone, so results do not depend on the number of threads. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -113,7 +114,8 @@ static void output_strides(int64_t *stride, const mt_tensor *out, const mt_reduc
 }
 
 /* The order of reduced elements matters when their positions are the result. */
-static void set_geometry(job *j, const mt_reduce_plan *p, const mt_tensor *in, mt_tensor *const *out)
+static void set_geometry(job *j, const mt_reduce_plan *p, const mt_tensor *in,
+                         mt_tensor *const *out)
 {
     int64_t strides[2][MT_MAX_DIM];
 
@@ -125,7 +127,8 @@ static void set_geometry(job *j, const mt_reduce_plan *p, const mt_tensor *in, m
     for (int i = in->ndim - 1; i >= 0; i--) {
         int64_t stride = in->stride[i] * (int64_t)mt_tensor_itemsize(in);
 
-        add_dim(p->is_reduced[i] ? &j->reduced : &j->kept, in->size[i], stride, strides[0][i], strides[1][i]);
+        add_dim(p->is_reduced[i] ? &j->reduced : &j->kept, in->size[i], stride, strides[0][i],
+                strides[1][i]);
     }
     sort_dims(&j->kept);
     merge_dims(&j->kept, p->n_outs);
@@ -136,9 +139,10 @@ static void set_geometry(job *j, const mt_reduce_plan *p, const mt_tensor *in, m
 
 /* --- steps --- */
 
-/* m narrow rows, one behind the other in memory, are taken `fold` at a time as one wide row, whose states are merged at
-   the end. Gives the number of rows done. */
-static int64_t step_folded(const job *j, char *states, const char *in, int64_t n, int64_t m, int64_t first)
+/* m narrow rows, one behind the other in memory, are taken `fold` at a time as one wide row, whose
+   states are merged at the end. Gives the number of rows done. */
+static int64_t step_folded(const job *j, char *states, const char *in, int64_t n, int64_t m,
+                           int64_t first)
 {
     MT_ALIGNED(64) char wide[STATE_BYTES];
     int64_t stride = j->reduced.stride[0], rounds = m / j->fold;
@@ -146,15 +150,17 @@ static int64_t step_folded(const job *j, char *states, const char *in, int64_t n
     if (rounds < 4)
         return 0;
     j->loops->init(wide, n * j->fold, j->params);
-    j->loops->step(wide, in, n * j->fold, j->kept.stride[0], rounds, stride * j->fold, first, j->params);
+    j->loops->step(wide, in, n * j->fold, j->kept.stride[0], rounds, stride * j->fold, first,
+                   j->params);
     for (int64_t g = 0; g < j->fold; g++)
         j->loops->merge(states, wide + g * n * j->loops->state_size, n, j->params);
     return rounds * j->fold;
 }
 
-/* Adds elements begin .. end of the flat reduced range to the states of n outputs that start at `in`. */
-static void step_range(const job *j, char *states, const char *in, int64_t n, int64_t out_stride, int64_t begin,
-                       int64_t end)
+/* Adds elements begin .. end of the flat reduced range to the states of n outputs that start at
+   `in`. */
+static void step_range(const job *j, char *states, const char *in, int64_t n, int64_t out_stride,
+                       int64_t begin, int64_t end)
 {
     const dims *d = &j->reduced;
     int64_t inner = d->n ? d->size[0] : 1, stride = d->n ? d->stride[0] : 0;
@@ -310,14 +316,16 @@ static int run(job *j)
     plan_tiles(j);
     plan_fold(j);
     if (j->n_blocks == 1) {
-        mt_parallel_for(j->n_tiles, NS_PER_ELEMENT * (double)j->tile * (double)j->reduced.total, 1, tiles_body, j);
+        mt_parallel_for(j->n_tiles, NS_PER_ELEMENT * (double)j->tile * (double)j->reduced.total, 1,
+                        tiles_body, j);
         return 0;
     }
     bytes = (size_t)(j->n_tiles * j->n_blocks * j->tile) * j->loops->state_size;
     if (mt_data_alloc(&states, bytes) < 0)
         return -1;
     j->states = states;
-    mt_parallel_for(j->n_tiles * j->n_blocks, NS_PER_ELEMENT * (double)j->tile * (double)j->block, 1, blocks_body, j);
+    mt_parallel_for(j->n_tiles * j->n_blocks, NS_PER_ELEMENT * (double)j->tile * (double)j->block,
+                    1, blocks_body, j);
     merge_blocks(j);
     mt_data_free(states, bytes);
     return 0;
@@ -331,8 +339,10 @@ static int cast_input(mt_tensor **owned, const mt_tensor **in, mt_dtype row)
     *owned = NULL;
     if ((*in)->dtype == (uint8_t)row)
         return 0;
-    if (mt_dtype_is_complex((mt_dtype)(*in)->dtype) && mt_dtype_category(row) < MT_CAT_COMPLEX && row != MT_DTYPE_b8 &&
-        mt_warn_once(&warned, MT_WARN_USER, "Casting complex values to real discards the imaginary part") < 0)
+    if (mt_dtype_is_complex((mt_dtype)(*in)->dtype) && mt_dtype_category(row) < MT_CAT_COMPLEX &&
+        row != MT_DTYPE_b8 &&
+        mt_warn_once(&warned, MT_WARN_USER,
+                     "Casting complex values to real discards the imaginary part") < 0)
         return -1;
     if (mt_tensor_new_like(owned, *in, row) < 0 || mt_tensor_assign(*owned, *in) < 0) {
         mt_tensor_clear(owned);
@@ -386,7 +396,9 @@ int mt_reduce_kernel(mt_call *call)
 
     MT_TRY(mt_reduce_plan_make(&p, call));
     MT_TRY(mt_reduce_plan_outputs(call, &p));
-    j.loops = mt_reduce_tables[p.self->device.type] ? mt_reduce_tables[p.self->device.type][spec->row][p.row] : NULL;
+    j.loops = mt_reduce_tables[p.self->device.type]
+                  ? mt_reduce_tables[p.self->device.type][spec->row][p.row]
+                  : NULL;
     if (!j.loops || p.n_outs > 2) {
         mt_meta_refuse_dtype(call->op, p.row);
         goto fail;

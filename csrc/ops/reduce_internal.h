@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan of a reduction, made by reduce_plan.c (dtypes, shape, checks, outputs) and carried out by reduce.c. */
+/* The plan of a reduction, made by reduce_plan.c (dtypes, shape, checks, outputs) and carried out
+   by reduce.c. */
 #ifndef MT_OPS_REDUCE_INTERNAL_H
 #define MT_OPS_REDUCE_INTERNAL_H
 

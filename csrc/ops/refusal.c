@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What PyTorch says when an op has no loop for a dtype. The rule is '"<op>_cpu" not implemented for 'Bool''; the table
-   holds the ops whose loop has another name and those that refuse a category of dtypes in words of their own. */
+/* What PyTorch says when an op has no loop for a dtype. The rule is '"<op>_cpu" not implemented for
+   'Bool''; the table holds the ops whose loop has another name and those that refuse a category of
+   dtypes in words of their own. */
 #include <string.h>
 
 #include "ops/meta.h"
 
-enum { BOOL = 1 << MT_CAT_BOOL, INT = 1 << MT_CAT_INT, FLOAT = 1 << MT_CAT_FLOAT, COMPLEX = 1 << MT_CAT_COMPLEX };
+enum {
+    BOOL = 1 << MT_CAT_BOOL,
+    INT = 1 << MT_CAT_INT,
+    FLOAT = 1 << MT_CAT_FLOAT,
+    COMPLEX = 1 << MT_CAT_COMPLEX
+};
 enum { ANY = BOOL | INT | FLOAT | COMPLEX };
 
 typedef struct refusal {
@@ -53,7 +59,8 @@ static const refusal table[] = {
     {"relu", COMPLEX, MT_ERR_NOT_IMPLEMENTED, "clamp is not supported for complex types"},
     {"round", ANY, 0, "round_vml_cpu"},
     {"sign", COMPLEX, MT_ERR_NOT_IMPLEMENTED,
-     "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."},
+     "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn "
+     "instead."},
     {"signbit", COMPLEX, MT_ERR_NOT_IMPLEMENTED, "%s is not implemented for complex tensors."},
     {"softshrink", ANY, 0, "softshrink_check"},
     {"trunc", COMPLEX, MT_ERR_NOT_IMPLEMENTED, "%s is not supported for complex inputs"},
@@ -96,13 +103,16 @@ int mt_meta_refuse_dtype(const mt_op *op, mt_dtype d)
         if (strcmp(op->name, r->op) || !(r->categories >> mt_dtype_category(d) & 1))
             continue;
         if (r->kind == 0)
-            return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", r->text, legacy);
+            return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", r->text,
+                                legacy);
         expand(text, sizeof(text), r->text, op->name);
         return mt_error_set((mt_error_kind)r->kind, "%s", text);
     }
     if (op->reduce && op->reduce->index_out && mt_dtype_is_complex(d))
         return mt_error_set(MT_ERR_RUNTIME, "%s(): does not support complex input", op->name);
     return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s%s\" not implemented for '%s'", op->name,
-                        op->reduce && (strcmp(op->name, "max") == 0 || strcmp(op->name, "min") == 0) ? "_all" : "_cpu",
+                        op->reduce && (strcmp(op->name, "max") == 0 || strcmp(op->name, "min") == 0)
+                            ? "_all"
+                            : "_cpu",
                         legacy);
 }

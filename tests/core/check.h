@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the C test programs of this folder share: CHECK, expected errors, and small tensors. Each program has a main that
-   runs its cases and ends with check_done(). */
+/* What the C test programs of this folder share: CHECK, expected errors, and small tensors. Each
+   program has a main that runs its cases and ends with check_done(). */
 #ifndef MT_TESTS_CORE_CHECK_H
 #define MT_TESTS_CORE_CHECK_H
 
@@ -25,12 +25,14 @@ static inline void check_at(bool ok, const char *text, const char *file, int lin
     fprintf(stderr, "%s:%d: failed: %s (last error: %s)\n", file, line, text, mt_error_message());
 }
 #define CHECK(cond) check_at((cond), #cond, __FILE__, __LINE__)
-#define CHECK_ERROR(call, kind, part) check_error_at((call), (kind), (part), #call, __FILE__, __LINE__)
+#define CHECK_ERROR(call, kind, part) \
+    check_error_at((call), (kind), (part), #call, __FILE__, __LINE__)
 
-static inline void check_error_at(int rc, mt_error_kind kind, const char *part, const char *text, const char *file,
-                                  int line)
+static inline void check_error_at(int rc, mt_error_kind kind, const char *part, const char *text,
+                                  const char *file, int line)
 {
-    check_at(rc == -1 && mt_error_get() == kind && strstr(mt_error_message(), part), text, file, line);
+    check_at(rc == -1 && mt_error_get() == kind && strstr(mt_error_message(), part), text, file,
+             line);
     mt_error_clear();
 }
 
@@ -65,8 +67,8 @@ static inline mt_tensor *make(mt_dtype dtype, int ndim, const int64_t *size)
 
 static inline void set_number(mt_tensor *t, int64_t i, double value)
 {
-    mt_scalar_store(mt_tensor_mutable_data(t) + i * (int64_t)mt_tensor_itemsize(t), (mt_dtype)t->dtype,
-                    mt_scalar_from_double(value));
+    mt_scalar_store(mt_tensor_mutable_data(t) + i * (int64_t)mt_tensor_itemsize(t),
+                    (mt_dtype)t->dtype, mt_scalar_from_double(value));
 }
 
 /* 0, 1, 2, ... in memory order */
@@ -88,11 +90,12 @@ static inline double number_at(const mt_tensor *t, int64_t flat)
         at += flat % t->size[d] * t->stride[d];
         flat /= t->size[d];
     }
-    return mt_scalar_to_double(
-        mt_scalar_load(mt_tensor_const_data(t) + at * (int64_t)mt_tensor_itemsize(t), (mt_dtype)t->dtype));
+    return mt_scalar_to_double(mt_scalar_load(
+        mt_tensor_const_data(t) + at * (int64_t)mt_tensor_itemsize(t), (mt_dtype)t->dtype));
 }
 
-static inline mt_tensor *view(mt_tensor *t, int ndim, const int64_t *size, const int64_t *stride, int64_t offset)
+static inline mt_tensor *view(mt_tensor *t, int ndim, const int64_t *size, const int64_t *stride,
+                              int64_t offset)
 {
     mt_tensor *v;
 

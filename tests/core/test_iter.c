@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The iterator against plain nested loops: random shapes, permutations, broadcasts, negative strides, casts, and the same
-   answers for every number of threads. */
+/* The iterator against plain nested loops: random shapes, permutations, broadcasts, negative
+   strides, casts, and the same answers for every number of threads. */
 #include "check.h"
 
 #include "base/parallel.h"
@@ -20,8 +20,8 @@ static void combine(char *const *data, const int64_t *stride, int64_t n, const v
     double factor = *(const double *)params;
 
     for (int64_t i = 0; i < n; i++)
-        *(double *)(data[0] + i * stride[0]) =
-            factor * *(const double *)(data[1] + i * stride[1]) + *(const double *)(data[2] + i * stride[2]);
+        *(double *)(data[0] + i * stride[0]) = factor * *(const double *)(data[1] + i * stride[1]) +
+                                               *(const double *)(data[2] + i * stride[2]);
 }
 
 /* A tensor with random memory order over a random shape that broadcasts to (ndim, size). */
@@ -63,7 +63,8 @@ static double broadcast_at(const mt_tensor *t, int ndim, const int64_t *index)
 
 static void test_random(void)
 {
-    static const mt_dtype dtypes[] = {MT_DTYPE_f64, MT_DTYPE_f64, MT_DTYPE_f32, MT_DTYPE_i16, MT_DTYPE_c64, MT_DTYPE_i64};
+    static const mt_dtype dtypes[] = {MT_DTYPE_f64, MT_DTYPE_f64, MT_DTYPE_f32,
+                                      MT_DTYPE_i16, MT_DTYPE_c64, MT_DTYPE_i64};
     const uint8_t loop_dtype[3] = {MT_DTYPE_f64, MT_DTYPE_f64, MT_DTYPE_f64};
     double factor = 1000;
 
@@ -124,12 +125,14 @@ static void count_calls(char *const *data, const int64_t *stride, int64_t n, con
 
 static void test_merging(void)
 {
-    mt_tensor *t = make(MT_DTYPE_f32, 3, SIZES(4, 5, 6)), *v = view(t, 3, SIZES(6, 4, 5), SIZES(1, 30, 6), 0);
+    mt_tensor *t = make(MT_DTYPE_f32, 3, SIZES(4, 5, 6)),
+              *v = view(t, 3, SIZES(6, 4, 5), SIZES(1, 30, 6), 0);
     mt_tensor *w = view(t, 3, SIZES(4, 1, 6), SIZES(30, 6, 1), 0), *pair[2] = {t, w};
     int64_t log[3] = {0}, *p = log;
     mt_iter it;
 
-    CHECK(mt_iter_build(&it, &v, 1, 1, 3, v->size) == 0); /* any permutation of dense memory is one row */
+    /* any permutation of dense memory is one row */
+    CHECK(mt_iter_build(&it, &v, 1, 1, 3, v->size) == 0);
     CHECK(it.ndim == 1 && it.size[0] == 120 && it.stride[0][0] == 4);
     mt_iter_run_serial(&it, count_calls, &p);
     CHECK(log[0] == 1 && log[1] == 120 && log[2] == 4);
