@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The op record (filled by the generator from the catalog), tagged values and the call frame.
-   All callables share one signature, int fn(mt_call *). A frame lives on the C stack of the caller; its
+/* The op record (filled by the generator from the catalog), tagged values and the call frame. All
+   callables share one signature, int fn(mt_call *). A frame lives on the C stack of the caller; its
    arguments are borrowed, its outputs are owned by the frame until they are moved out. */
 #ifndef MT_CORE_OP_H
 #define MT_CORE_OP_H
@@ -28,7 +28,7 @@ typedef enum mt_key {
 
 /* Schema type            kind                typed C parameter
    Tensor, Tensor?        TENSOR              mt_tensor *            (NULL: None)
-   Tensor[], Tensor?[]    TENSORS             mt_tensors             (elements may be NULL in the second)
+   Tensor[], Tensor?[]    TENSORS             mt_tensors             (second: elements may be NULL)
    Scalar / Scalar?       SCALAR              mt_scalar / const mt_scalar *
    int / int?             INT                 int64_t / const int64_t *
    float / float?         FLOAT               double / const double *
@@ -142,12 +142,12 @@ enum {
     MT_OPF_VALUE_OUT = 32,    /* returns a number, bool, ... in call->result */
     MT_OPF_RANDOM = 64,
     MT_OPF_FACTORY = 128,     /* dtype, layout, device, pin_memory, requires_grad keywords */
-    MT_OPF_MUTATES_SELF = 256,/* an op that only exists in place (uniform_, copy_): writes argument 0 */
+    MT_OPF_MUTATES_SELF = 256,/* only exists in place (uniform_, copy_): writes argument 0 */
     MT_OPF_SCALARS_OK = 512,  /* two Python numbers give a 0-d tensor (add, sub, mul, div, ...) */
     MT_OPF_NO_IMPL = 1024,    /* catalog entry without an implementation */
-    MT_OPF_DEPRECATED = 2048, /* another signature of a record: spec->index says where an argument goes */
-    MT_OPF_CHECKED = 4096,    /* has a check of its own (dtypes, zero divisors) in front of the kernel; it asks nothing
-                                 of floating point operands without numbers */
+    MT_OPF_DEPRECATED = 2048, /* another signature of a record; spec->index: where an argument goes */
+    MT_OPF_CHECKED = 4096,    /* has a check of its own (dtypes, zero divisors) in front of the
+                                 kernel; it asks nothing of floating point operands without numbers */
 };
 
 /* Pointwise: how operands, promotion and loop are chosen. */
@@ -155,15 +155,15 @@ typedef enum mt_promote {
     MT_PROMOTE_DEFAULT,      /* common dtype of all tensor operands */
     MT_PROMOTE_FLOAT,        /* the same, integers to the default dtype */
     MT_PROMOTE_COMPARE,      /* common dtype inside, bool result */
-    MT_PROMOTE_BOOL,         /* each operand as it is (logical ops: loop works on the common dtype), bool result */
+    MT_PROMOTE_BOOL,         /* the same, each operand tested for non-zero (logical ops) */
     MT_PROMOTE_REAL,         /* result has the real dtype of the common dtype (abs, angle) */
-    MT_PROMOTE_NONE,         /* operands must have one dtype already (lerp); wrapped numbers are converted */
+    MT_PROMOTE_NONE,         /* operands have one dtype already (lerp); wrapped numbers are converted */
     MT_PROMOTE_FIRST,        /* the dtype of self; others are converted */
     MT_PROMOTE_WHERE,        /* operand 0 is a bool condition, the others have their common dtype */
-    MT_PROMOTE_MASKED,       /* operand 0 is a bool condition, the result has the dtype of argument 0 (self), others are
-                                converted; a number that does not fit is an error */
-    MT_PROMOTE_COMPLEX,      /* operands have one dtype, the result is its complex dtype (complex, polar) */
-    MT_PROMOTE_FLOAT_REAL,   /* integers to the default dtype, the result has the real dtype (angle) */
+    MT_PROMOTE_MASKED,       /* operand 0 is a bool condition, the result has the dtype of argument 0
+                                (self), others are converted; a number that does not fit is an error */
+    MT_PROMOTE_COMPLEX,      /* operands have one dtype, result its complex one (complex, polar) */
+    MT_PROMOTE_FLOAT_REAL,   /* integers to the default dtype, result the real dtype (angle) */
 } mt_promote;
 
 typedef enum mt_family {
@@ -186,7 +186,8 @@ typedef enum mt_absent {
     MT_ABSENT_MINUS_ONE
 } mt_absent;
 
-/* An operand is a tensor argument, or a number (kind SCALAR), which takes part as a wrapped number. */
+/* An operand is a tensor argument, or a number (kind SCALAR), which takes part as a wrapped
+   number. */
 typedef struct mt_pointwise_spec {
     uint8_t family, promote;   /* mt_family, mt_promote */
     uint16_t row;              /* row of the family's loop table */
@@ -202,14 +203,14 @@ typedef struct mt_pointwise_spec {
 typedef struct mt_reduce_loops {
     /* state[k] (state_size bytes each) of n_out outputs: */
     void (*init)(char *state, int64_t n_out, const void *params);
-    /* adds n_in elements to each of n_out states; strides in bytes; `first` is the index along the reduced
-       dimension of the first element (argmax). */
-    void (*step)(char *state, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in, int64_t in_stride,
-                 int64_t first, const void *params);
+    /* adds n_in elements to each of n_out states; strides in bytes; `first` is the index along the
+       reduced dimension of the first element (argmax). */
+    void (*step)(char *state, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in,
+                 int64_t in_stride, int64_t first, const void *params);
     void (*merge)(char *state, const char *other, int64_t n_out, const void *params);
     /* writes one or two outputs per state; count is the number of reduced elements */
-    void (*finish)(char *const *out, const int64_t *out_stride, const char *state, int64_t n_out, int64_t count,
-                   const void *params);
+    void (*finish)(char *const *out, const int64_t *out_stride, const char *state, int64_t n_out,
+                   int64_t count, const void *params);
     uint8_t state_size;
 } mt_reduce_loops;
 
@@ -247,12 +248,14 @@ typedef enum mt_saved_kind {
 typedef struct mt_saved_spec {
     uint8_t kind, index;
     const char *name;  /* attribute name without "_saved_" */
-    uint16_t needed_by; /* bit k: the gradient of mt_grad.input[k] uses it; saved only when one of them is needed */
+    /* bit k: the gradient of mt_grad.input[k] uses it; saved only when one of them is needed */
+    uint16_t needed_by;
 } mt_saved_spec;
 
-/* grads: one per output of the op, NULL when undefined (never all). out: one slot per edge of the node, NULL on
-   entry, filled where mt_node_needs(node, edge). */
-typedef int mt_backward_fn(struct mt_node *node, struct mt_tensor *const *grads, struct mt_tensor **out);
+/* grads: one per output of the op, NULL when undefined (never all). out: one slot per edge of the
+   node, NULL on entry, filled where mt_node_needs(node, edge). */
+typedef int mt_backward_fn(struct mt_node *node, struct mt_tensor *const *grads,
+                           struct mt_tensor **out);
 
 typedef struct mt_grad {
     const char *node_name;        /* "AddBackward0" */
@@ -273,7 +276,7 @@ typedef struct mt_op {
     uint32_t flags;
     const char *const *out_names; /* field names of a struct sequence, or NULL */
     const char *struct_name;      /* "max" for torch.return_types.max, or NULL */
-    mt_call_fn *meta;             /* shapes, dtypes, allocation or check of outputs; NULL for composites */
+    mt_call_fn *meta;             /* shapes, dtypes, outputs; NULL for composites */
     mt_call_fn *kernel[MT_KEY_COUNT];
     const mt_pointwise_spec *pointwise;
     const mt_reduce_spec *reduce;
@@ -283,8 +286,9 @@ typedef struct mt_op {
 
 extern const mt_op mt_op_table[];
 extern const int mt_op_count;
-/* Kernels of the CUDA extension by op id, filled when it is loaded. The records hold in kernel[CUDA] a function that
-   looks here, and raises as mt_no_impl_kernel does for NULL; so the records stay constant. */
+/* Kernels of the CUDA extension by op id, filled when it is loaded. The records hold in
+   kernel[CUDA] a function that looks here, and raises as mt_no_impl_kernel does for NULL; so the
+   records stay constant. */
 extern mt_call_fn *mt_cuda_kernels[];
 
 /* --- call frame --- */
@@ -298,11 +302,12 @@ struct mt_call {
     bool has_result;      /* a MT_OPF_VALUE_OUT op has set result */
     uint32_t keys;        /* effective keys of the running dispatch level */
     int n_outs;
-    /* FUNCTION: NULL on entry, new references afterwards. INPLACE: out[0] is a reference to argument 0.
-       OUT: references to the tensors given. */
+    /* FUNCTION: NULL on entry, new references afterwards. INPLACE: out[0] is a reference to
+       argument 0. OUT: references to the tensors given. */
     mt_tensor **out;      /* out_inline, or a heap block for lists */
     mt_tensor *out_inline[MT_MAX_OUTS];
-    mt_tensor *user_out[MT_MAX_OUTS]; /* set by mt_out_prepare when the kernel works on a temporary */
+    /* set by mt_out_prepare when the kernel works on a temporary */
+    mt_tensor *user_out[MT_MAX_OUTS];
     mt_value result;
     mt_value arg[MT_MAX_ARGS];
 };
@@ -329,27 +334,33 @@ int mt_call_set_list(mt_call *call, int n);
 
 /* --- outputs, used by meta rules --- */
 
-/* Output k gets this dtype and shape. FUNCTION: allocates (strides NULL: contiguous).
-   OUT: checks that dtype can be cast to the given tensor's, resizes it (warning when it was not empty and had
-   another shape). INPLACE: the shape must be that of self (RuntimeError "output with shape [..] doesn't match the
-   broadcast shape [..]"). When the given tensor has another dtype or overlaps an input in a way the kernel cannot bear
-   (`allow_alias` false), call->out[k] becomes a temporary and user_out[k] keeps the destination. */
-int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
-                   mt_device device, bool allow_alias);
-/* Parts of it, for a given tensor (INPLACE, OUT): the refusals (shape in place, device, cast); those and the resize. */
-int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, mt_device device);
-int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
-                 mt_device device);
+/* Output k gets this dtype and shape. FUNCTION: allocates (strides NULL: contiguous). OUT: checks
+   that dtype can be cast to the given tensor's, resizes it (warning when it was not empty and had
+   another shape). INPLACE: the shape must be that of self (RuntimeError "output with shape [..]
+   doesn't match the broadcast shape [..]"). When the given tensor has another dtype or overlaps an
+   input in a way the kernel cannot bear (`allow_alias` false), call->out[k] becomes a temporary and
+   user_out[k] keeps the destination. */
+int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size,
+                   const int64_t *stride, mt_device device, bool allow_alias);
+/* Parts of it, for a given tensor (INPLACE, OUT): the refusals (shape in place, device, cast);
+   those and the resize. */
+int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size,
+                  mt_device device);
+int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size,
+                 const int64_t *stride, mt_device device);
 /* Copies temporaries to their destinations. Called by the generated adapter after the kernel. */
 int mt_out_finish(mt_call *call);
-/* Output k of a composite becomes `value` (borrowed). FUNCTION: a new reference. INPLACE and OUT: checks and resizes as
-   mt_out_prepare does, then copies with mt_copy_inplace through the dispatcher, so that the copy records. */
+/* Output k of a composite becomes `value` (borrowed). FUNCTION: a new reference. INPLACE and OUT:
+   checks and resizes as mt_out_prepare does, then copies with mt_copy_inplace through the
+   dispatcher, so that the copy records. */
 int mt_out_assign(mt_call *call, int k, mt_tensor *value);
-/* out= of a factory: its dtype and device arguments become those of the tensor given, or must agree with them. */
+/* out= of a factory: its dtype and device arguments become those of the tensor given, or must agree
+   with them. */
 int mt_out_take_options(mt_call *call, int dtype_arg, int device_arg);
 /* In-place form of a view op: out[0] takes the geometry of `view`, a view of it. */
 int mt_out_assign_view(mt_call *call, mt_tensor *view);
-/* A new reference: t itself when it is contiguous, else a contiguous copy; NULL for NULL. Nothing is recorded. */
+/* A new reference: t itself when it is contiguous, else a contiguous copy; NULL for NULL. Nothing
+   is recorded. */
 int mt_arg_contiguous(mt_tensor **out, mt_tensor *t);
 
 /* The composition root: loops of the ISA level chosen at start, [row][dtype]. */
