@@ -145,9 +145,9 @@ enum {
     MT_OPF_MUTATES_SELF = 256,/* only exists in place (uniform_, copy_): writes argument 0 */
     MT_OPF_SCALARS_OK = 512,  /* two Python numbers give a 0-d tensor (add, sub, mul, div, ...) */
     MT_OPF_NO_IMPL = 1024,    /* catalog entry without an implementation */
-    MT_OPF_DEPRECATED = 2048, /* another signature of a record; spec->index: where an argument goes */
+    MT_OPF_DEPRECATED = 2048, /* another signature; spec->index says where an argument goes */
     MT_OPF_CHECKED = 4096,    /* has a check of its own (dtypes, zero divisors) in front of the
-                                 kernel; it asks nothing of floating point operands without numbers */
+                                 kernel; asks nothing of floating operands without numbers */
 };
 
 /* Pointwise: how operands, promotion and loop are chosen. */
@@ -157,11 +157,11 @@ typedef enum mt_promote {
     MT_PROMOTE_COMPARE,      /* common dtype inside, bool result */
     MT_PROMOTE_BOOL,         /* the same, each operand tested for non-zero (logical ops) */
     MT_PROMOTE_REAL,         /* result has the real dtype of the common dtype (abs, angle) */
-    MT_PROMOTE_NONE,         /* operands have one dtype already (lerp); wrapped numbers are converted */
+    MT_PROMOTE_NONE,         /* operands have one dtype (lerp); wrapped numbers are converted */
     MT_PROMOTE_FIRST,        /* the dtype of self; others are converted */
     MT_PROMOTE_WHERE,        /* operand 0 is a bool condition, the others have their common dtype */
-    MT_PROMOTE_MASKED,       /* operand 0 is a bool condition, the result has the dtype of argument 0
-                                (self), others are converted; a number that does not fit is an error */
+    MT_PROMOTE_MASKED,       /* operand 0 is a bool condition, the result has the dtype of argument
+                                0 (self), others are converted; numbers must fit */
     MT_PROMOTE_COMPLEX,      /* operands have one dtype, result its complex one (complex, polar) */
     MT_PROMOTE_FLOAT_REAL,   /* integers to the default dtype, result the real dtype (angle) */
 } mt_promote;
