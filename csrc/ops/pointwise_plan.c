@@ -215,10 +215,12 @@ static int find_dtypes(mt_pointwise_plan *p, const mt_call *call)
     default:
         p->row = common_dtype(p, call, has_condition);
     }
-    if (promote == MT_PROMOTE_FLOAT && mt_dtype_is_integral(p->row, true))
+    if ((promote == MT_PROMOTE_FLOAT || promote == MT_PROMOTE_FLOAT_REAL) &&
+        mt_dtype_is_integral(p->row, true))
         p->row = mt_default_dtype();
     p->result = promote == MT_PROMOTE_COMPARE || promote == MT_PROMOTE_BOOL ? MT_DTYPE_b8
-                : promote == MT_PROMOTE_REAL    ? mt_dtype_to_real(p->row)
+                : promote == MT_PROMOTE_REAL || promote == MT_PROMOTE_FLOAT_REAL
+                    ? mt_dtype_to_real(p->row)
                 : promote == MT_PROMOTE_COMPLEX ? mt_dtype_to_complex(p->row)
                                                 : p->row;
     p->loop_dtype[0] = (uint8_t)p->result;
