@@ -11,8 +11,8 @@ from minitorch import _C
 from minitorch._C import (
     _get_function_stack_at,
     _has_torch_function as has_torch_function,
-    _has_torch_function_unary as has_torch_function_unary,
-    _has_torch_function_variadic as has_torch_function_variadic,
+    _has_torch_function_unary as has_torch_function_unary,  # noqa: F401
+    _has_torch_function_variadic as has_torch_function_variadic,  # noqa: F401
     _is_torch_function_mode_enabled,
     _len_torch_function_stack,
     _pop_torch_function_stack,

@@ -5,7 +5,7 @@ from enum import IntEnum
 
 import minitorch as torch
 from minitorch import _C
-from minitorch._C import _to_dlpack as to_dlpack
+from minitorch._C import _to_dlpack as to_dlpack  # noqa: F401
 
 __all__ = ["DLDeviceType", "from_dlpack"]
 

@@ -5,7 +5,7 @@ import collections
 import sys
 import typing
 
-import numpy as np
+import numpy as np  # noqa: F401
 
 P = collections.namedtuple("P", "x y")
 TT = typing.TypeVar("TT")
@@ -49,7 +49,7 @@ def epochs(torch, dataset, batch_size, shuffle, drop_last, generator=None):
 
 def iterable(d, n):
 
-    class I(d.IterableDataset):
+    class Rows(d.IterableDataset):
         def __iter__(s):
             return iter(range(n))
 
@@ -59,15 +59,15 @@ def iterable(d, n):
         def __repr__(s):
             return "I"
 
-    return I()
+    return Rows()
 
 
 def lengths(d):
-    l = d.DataLoader(iterable(d, 7), 2)
-    r = [len(l)]
-    r.append(list(l))
-    l = d.DataLoader(iterable(d, 7), 2, drop_last=True)
-    return r + [len(l), len(d.DataLoader(iterable(d, 7), None))]
+    loader = d.DataLoader(iterable(d, 7), 2)
+    r = [len(loader)]
+    r.append(list(loader))
+    loader = d.DataLoader(iterable(d, 7), 2, drop_last=True)
+    return r + [len(loader), len(d.DataLoader(iterable(d, 7), None))]
 
 
 def bad_subset(d):
@@ -80,30 +80,30 @@ def bad_subset(d):
 
 
 def attributes(d):
-    l = d.DataLoader(td(d), 4, True)
+    loader = d.DataLoader(td(d), 4, True)
     return [
-        l.batch_size,
-        l.num_workers,
-        l.drop_last,
-        type(l.sampler).__name__,
-        type(l.batch_sampler).__name__,
-        l.prefetch_factor,
-        l.timeout,
-        l.persistent_workers,
-        l.pin_memory,
-        l.in_order,
-        l.collate_fn.__name__,
-        type(iter(l)).__name__,
-        len(iter(l)),
-        l.multiprocessing_context,
+        loader.batch_size,
+        loader.num_workers,
+        loader.drop_last,
+        type(loader.sampler).__name__,
+        type(loader.batch_sampler).__name__,
+        loader.prefetch_factor,
+        loader.timeout,
+        loader.persistent_workers,
+        loader.pin_memory,
+        loader.in_order,
+        loader.collate_fn.__name__,
+        type(iter(loader)).__name__,
+        len(iter(loader)),
+        loader.multiprocessing_context,
     ]
 
 
 def set_attribute(d):
-    l = d.DataLoader(td(d))
-    l.num_workers = 0
-    l.generator = None
-    l.batch_size = 3
+    loader = d.DataLoader(td(d))
+    loader.num_workers = 0
+    loader.generator = None
+    loader.batch_size = 3
 
 
 def generic(d):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nn.Module, containers, parameters: registration, state dictionaries, hooks, conversion."""
 
-import copy
-from collections import OrderedDict
+import copy  # noqa: F401
+from collections import OrderedDict  # noqa: F401
 
 
 def net(torch):
@@ -38,20 +38,20 @@ def multiply_in_place(m, o):
 
 def module_list_changes(torch):
     nn = torch.nn
-    l = nn.ModuleList([nn.ReLU(), nn.Tanh()])
-    l.insert(1, nn.GELU())
-    l[0] = nn.Sigmoid()
-    l += [nn.ReLU()]
-    return l
+    layers = nn.ModuleList([nn.ReLU(), nn.Tanh()])
+    layers.insert(1, nn.GELU())
+    layers[0] = nn.Sigmoid()
+    layers += [nn.ReLU()]
+    return layers
 
 
 def module_list_deletions(torch):
     nn = torch.nn
-    l = nn.ModuleList([nn.ReLU(), nn.Tanh(), nn.GELU()])
-    del l[1]
-    r = [repr(l)]
-    del l[0:1]
-    return r + [l, list(l._modules)]
+    layers = nn.ModuleList([nn.ReLU(), nn.Tanh(), nn.GELU()])
+    del layers[1]
+    r = [repr(layers)]
+    del layers[0:1]
+    return r + [layers, list(layers._modules)]
 
 
 def buffers_of_class_buffer(torch):
@@ -110,7 +110,6 @@ def parameter_of_subclass(torch):
 
 
 def forward_hooks(torch):
-    nn = torch.nn
     m = net(torch)
     log = []
     h = m[0].register_forward_hook(lambda mod, i, o: log.append(("f", len(i))) or o * 2)
@@ -209,7 +208,6 @@ def bad_pre_hook(torch):
 
 
 def state_dict_hooks(torch):
-    nn = torch.nn
     m = net(torch)
     log = []
     m.register_state_dict_pre_hook(lambda mod, p, k: log.append(("pre", p, k)))
@@ -222,7 +220,6 @@ def state_dict_hooks(torch):
 
 
 def bad_state_dict_hook(torch):
-    nn = torch.nn
     m = net(torch)
     m.register_state_dict_post_hook(lambda mod, sd, p, md: 3)
     return m.state_dict()
@@ -258,8 +255,8 @@ def extra_state(torch):
 
 def shared_module(torch):
     nn = torch.nn
-    l = nn.Linear(2, 2)
-    m = nn.Sequential(l, l)
+    layers = nn.Linear(2, 2)
+    m = nn.Sequential(layers, layers)
     return [
         len(list(m.parameters())),
         [k for k, _ in m.named_parameters(remove_duplicate=False)],
@@ -356,7 +353,6 @@ def buffer_not_persistent(torch):
 def load_into_lazy(torch):
     nn = torch.nn
     m = nn.LazyLinear(3)
-    sd = m.state_dict()
     m.load_state_dict(nn.Linear(4, 3).state_dict())
     return [repr(m), m.weight.shape, m(torch.ones(2, 4)).shape, repr(m)]
 

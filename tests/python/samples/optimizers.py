@@ -99,9 +99,9 @@ def closure(torch):
 
     def c():
         o.zero_grad()
-        l = (p * p).sum()
-        l.backward()
-        return l
+        loss = (p * p).sum()
+        loss.backward()
+        return loss
 
     return [o.step(c), p, torch.is_grad_enabled()]
 

@@ -4,7 +4,7 @@
 import copy
 import pickle
 
-import numpy as np
+import numpy as np  # noqa: F401
 
 
 class Sub:

@@ -22,7 +22,7 @@ from minitorch.nn.modules._hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from minitorch.nn.modules._state_dict import _IncompatibleKeys
+from minitorch.nn.modules._state_dict import _IncompatibleKeys  # noqa: F401
 from minitorch.nn.parameter import Buffer, Parameter
 
 __all__ = [
