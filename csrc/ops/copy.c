@@ -247,35 +247,43 @@ fail:
     return rc;
 }
 
-/* Elements of the main diagonal; with wrap a tall matrix begins again after a row that stays free. */
+/* One run of a diagonal, as a recorded write through a view. */
+static int fill_run(mt_tensor *self, int64_t length, int64_t step, int64_t offset, mt_scalar value)
+{
+    mt_tensor *run = NULL;
+    int rc = -1;
+
+    MT_TRY(mt_as_strided(&run, self, (mt_ints){&length, 1}, (mt_ints){&step, 1}, &offset));
+    MT_TRY(mt_fill_inplace_Scalar(run, value));
+    rc = 0;
+fail:
+    mt_tensor_clear(&run);
+    return rc;
+}
+
+/* With wrap the diagonal of a tall matrix begins again after a row that stays free. */
 int mt_impl_fill_diagonal_inplace(mt_tensor *self, mt_scalar fill_value, bool wrap)
 {
-    int64_t length = INT64_MAX, step = 0, size[2], stride[2];
-    mt_tensor *value = NULL, *diagonal = NULL;
-    int rc = -1, n = self->ndim;
+    int64_t length = INT64_MAX, step = 0;
+    int n = self->ndim;
 
-    MT_REQUIRE(n >= 2, MT_ERR_RUNTIME, "dimensions must larger than 1");
+    if (n < 2)
+        return mt_error_set(MT_ERR_RUNTIME, "dimensions must larger than 1");
     for (int i = 0; i < n; i++) {
-        MT_REQUIRE(n == 2 || self->size[i] == self->size[0], MT_ERR_RUNTIME,
-                   "all dimensions of input must be of equal length");
+        if (n > 2 && self->size[i] != self->size[0])
+            return mt_error_set(MT_ERR_RUNTIME, "all dimensions of input must be of equal length");
         length = self->size[i] < length ? self->size[i] : length;
         step += self->stride[i];
     }
-    MT_TRY(mt_tensor_full_0d(&value, fill_value, (mt_dtype)self->dtype, self->device));
-    size[0] = length;
-    stride[0] = step;
-    MT_TRY(mt_tensor_new_view(&diagonal, self, 1, size, stride, self->offset));
-    MT_TRY(assign(diagonal, value));
+    if (fill_run(self, length, step, self->offset, fill_value) < 0)
+        return -1;
     for (int64_t row = length + 1; wrap && n == 2 && self->size[0] > row; row += length + 1) {
-        size[0] = self->size[0] - row < length ? self->size[0] - row : length;
-        MT_TRY(mt_tensor_set_geometry(diagonal, 1, size, stride, self->offset + row * self->stride[0]));
-        MT_TRY(assign(diagonal, value));
+        int64_t left = self->size[0] - row;
+
+        if (fill_run(self, left < length ? left : length, step, self->offset + row * self->stride[0], fill_value) < 0)
+            return -1;
     }
-    rc = 0;
-fail:
-    mt_tensor_clear(&value);
-    mt_tensor_clear(&diagonal);
-    return rc;
+    return 0;
 }
 
 /* --- numbers --- */

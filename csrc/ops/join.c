@@ -345,6 +345,38 @@ fail:
     return rc;
 }
 
+int mt_impl_block_diag_backward(mt_tensor_list *out, mt_tensor *grad, mt_ints shapes)
+{
+    mt_tensor *rows = NULL, *block = NULL;
+    int64_t top = 0, left = 0;
+    int count = 0, at = 0;
+
+    *out = (mt_tensor_list){NULL, 0};
+    for (int i = 0; i < shapes.n; i += 1 + (int)shapes.data[i])
+        count++;
+    MT_TRY(mt_tensor_list_new(out, count));
+    for (int k = 0; k < count; k++) {
+        int n = (int)shapes.data[at];
+        const int64_t *size = shapes.data + at + 1;
+        int64_t height = n == 2 ? size[0] : 1, width = n == 0 ? 1 : size[n - 1];
+
+        MT_TRY(mt_narrow(&rows, grad, 0, top, height));
+        MT_TRY(mt_narrow(&block, rows, 1, left, width));
+        MT_TRY(mt_reshape(&out->data[k], block, (mt_ints){size, n}));
+        mt_tensor_clear(&rows);
+        mt_tensor_clear(&block);
+        top += height;
+        left += width;
+        at += 1 + n;
+    }
+    return 0;
+fail:
+    mt_tensor_clear(&rows);
+    mt_tensor_clear(&block);
+    mt_tensor_list_clear(out);
+    return -1;
+}
+
 /* --- roll and flip --- */
 
 int mt_meta_roll(mt_call *call)

@@ -300,23 +300,21 @@ int mt_view_view_as_complex(mt_tensor **out, mt_tensor *self)
 /* Part 0 or 1 of the pairs. A conjugate view is undone first; its imaginary part then carries the negative bit. */
 static int part_of(mt_tensor **out, mt_tensor *self, int part)
 {
-    bool conjugate = (self->flags & MT_FLAG_CONJ) != 0;
-    mt_tensor *plain = NULL, *pairs = NULL, *chosen = NULL;
+    bool is_conj = (self->flags & MT_FLAG_CONJ) != 0;
+    mt_tensor *plain = NULL, *pairs = NULL, *negative = NULL;
     int rc = -1;
 
-    if (conjugate)
+    if (is_conj)
         MT_TRY(mt_conj(&plain, self));
-    MT_TRY(mt_view_as_real(&pairs, conjugate ? plain : self));
-    MT_TRY(mt_select(&chosen, pairs, -1, part));
-    if (conjugate && part == 1)
-        MT_TRY(mt_neg_view(out, chosen));
-    else
-        *out = mt_tensor_move(&chosen);
+    MT_TRY(mt_view_as_real(&pairs, is_conj ? plain : self));
+    if (is_conj && part == 1)
+        MT_TRY(mt_neg_view(&negative, pairs));
+    MT_TRY(mt_select(out, negative ? negative : pairs, -1, part));
     rc = 0;
 fail:
     mt_tensor_clear(&plain);
     mt_tensor_clear(&pairs);
-    mt_tensor_clear(&chosen);
+    mt_tensor_clear(&negative);
     return rc;
 }
 
