@@ -52,7 +52,8 @@ int mt_cpu_native_group_norm(mt_tensor *out0, mt_tensor *out1, mt_tensor *out2, 
 {
     mt_dtype dtype = mt_norm_dtype(input);
     mt_tensor *t[2] = {NULL, NULL}, *owner = NULL;
-    group_job j = {.loops = MT_ISA_PICK(mt_norm_loops_of)(dtype), .group = group, .d = C / group, .hw = HxW, .eps = eps};
+    group_job j = {
+        .loops = MT_ISA_PICK(mt_norm_loops_of)(dtype), .group = group, .d = C / group, .hw = HxW, .eps = eps};
     double *scratch;
     int rc = -1;
 

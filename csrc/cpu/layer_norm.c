@@ -19,7 +19,8 @@ mt_dtype mt_norm_dtype(const mt_tensor *t)
 
 static bool has_order(const mt_tensor *t, mt_dtype dtype, bool channels_last)
 {
-    uint16_t flag = !channels_last ? MT_FLAG_CONTIGUOUS : t->ndim == 5 ? MT_FLAG_CHANNELS_LAST_3D : MT_FLAG_CHANNELS_LAST;
+    uint16_t last = t->ndim == 5 ? MT_FLAG_CHANNELS_LAST_3D : MT_FLAG_CHANNELS_LAST;
+    uint16_t flag = channels_last ? last : MT_FLAG_CONTIGUOUS;
 
     return t->dtype == (uint8_t)dtype && (t->flags & flag);
 }
@@ -113,7 +114,7 @@ typedef struct layer_job {
     int64_t n;    /* elements of a row */
     int64_t line; /* bytes of a row */
     double eps;
-    mt_cast_fn *put; /* a double as one of mean and rstd */
+    mt_cast_fn *put; /* a double as one of mean and rstd; NULL: they are float32 */
     int64_t stat_size;
     /* backward */
     int64_t rows, block, n_blocks;
@@ -132,6 +133,11 @@ static void layer_rows(void *ctx, int64_t begin, int64_t end)
         double stat[2];
 
         j->loops->layer(j->y + r * j->line, j->x + r * j->line, j->w, j->b, j->n, j->eps, stat);
+        if (!j->put) {
+            ((float *)(void *)j->mean)[r] = (float)stat[0];
+            ((float *)(void *)j->rstd)[r] = (float)stat[1];
+            continue;
+        }
         j->put(j->mean + r * j->stat_size, j->stat_size, (const char *)&stat[0], sizeof(double), 1);
         j->put(j->rstd + r * j->stat_size, j->stat_size, (const char *)&stat[1], sizeof(double), 1);
     }
@@ -171,7 +177,7 @@ int mt_cpu_native_layer_norm(mt_tensor *out0, mt_tensor *out1, mt_tensor *out2, 
     j.mean = mt_tensor_mutable_data(out1), j.rstd = mt_tensor_mutable_data(out2);
     j.line = j.n * (int64_t)mt_dtype_size(dtype);
     j.stat_size = (int64_t)mt_tensor_itemsize(out1);
-    j.put = mt_cast_table[MT_DTYPE_f64][out1->dtype];
+    j.put = out1->dtype == MT_DTYPE_f32 ? NULL : mt_cast_table[MT_DTYPE_f64][out1->dtype];
     mt_norm_pin(t, 4, true);
     mt_parallel_for(out1->numel, 30.0 + 0.11 * (double)j.n * (dtype == MT_DTYPE_f64 ? 2 : 1), 1, layer_rows, &j);
     mt_norm_pin(t, 4, false);

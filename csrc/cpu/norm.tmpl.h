@@ -55,7 +55,7 @@ static inline double NAME(fold)(const VEC *acc, const VEC *rest)
         }                                                                                                             \
         (out)[0] += NAME(fold)(acc_a, rest_a) + (double)tail_a;                                                       \
         if ((n_acc) == 2)                                                                                             \
-            (out)[1] += NAME(fold)(acc_b, rest_b) + (double)tail_b;                                                   \
+            (out)[(n_acc) - 1] += NAME(fold)(acc_b, rest_b) + (double)tail_b; \
         else                                                                                                          \
             (void)tail_b, (void)acc_b, (void)rest_b;                                                                  \
     }
@@ -79,6 +79,18 @@ static void NAME(spread)(double out[2], const void *row, int64_t n, double mean)
     const T *x = row, m = (T)mean;
 
     REDUCE(out, n, 2, SPREAD_BODY)
+}
+
+/* Squares alone: for a mean that is as good as a sum in lanes can be. */
+#define SQUARES_BODY(V, AT, a, b) \
+    V d = AT(x) - m;              \
+    a += d * d;
+static double NAME(squares)(const T *x, int64_t n, T m)
+{
+    double out[1] = {0};
+
+    REDUCE(out, n, 1, SQUARES_BODY)
+    return out[0];
 }
 
 #define DOT_BODY(V, AT, a, b) \
@@ -126,18 +138,16 @@ static void NAME(layer)(void *to, const void *row, const void *weight, const voi
 {
     const T *x = row, *w = weight, *b = bias;
     T *y = to;
-    double total = 0, spread[2] = {0, 0}, mean, shift;
+    double total = 0, squares, mean, shift;
     T m, r;
 
     NAME(sum)(&total, x, n);
     mean = n ? total / (double)n : 0.0;
     m = (T)mean;
-    NAME(spread)(spread, x, n, (double)m);
-    shift = spread[0] / (double)n;
+    squares = NAME(squares)(x, n, m) / (double)n;
+    shift = mean - (double)m;
     stat[0] = mean;
-    stat[1] = 1.0 / sqrt(fmax(spread[1] / (double)n - shift * shift, 0.0) + eps);
-    if (MT_UNLIKELY(n == 0 || isnan(spread[1])))
-        stat[1] = NAN;
+    stat[1] = 1.0 / sqrt((squares > shift * shift ? squares - shift * shift : squares * 0.0) + eps);
     r = (T)stat[1];
     if (w && b) {
         MT_IVDEP
@@ -308,6 +318,7 @@ static const mt_norm_loops NAME(norm_loops) = {
 #undef REDUCE
 #undef SUM_BODY
 #undef SPREAD_BODY
+#undef SQUARES_BODY
 #undef DOT_BODY
 #undef WEIGHTED_BODY
 #undef COLUMNS

@@ -3,6 +3,7 @@
    channels or, for rms_norm, are made of other ops. The gradients of gradients are in norm_grad.c. */
 #include <float.h>
 
+#include "base/checked.h"
 #include "base/strbuf.h"
 #include "core/dispatch.h"
 #include "core/frame.h"
@@ -13,8 +14,8 @@
 
 /* --- dtypes and shapes --- */
 
-/* The dtype of statistics. Parameters have the dtype of the input, or all of them float32 beside an input of a half type;
-   the first one given decides which. */
+/* The dtype of statistics. Parameters have the dtype of the input, or all of them float32 beside an input of a half
+   type; the first one given decides which. */
 static int parameter_dtype(mt_dtype *out, const mt_tensor *input, const mt_tensor *const *param, int n)
 {
     mt_dtype dtype = (mt_dtype)input->dtype;
@@ -61,10 +62,12 @@ static int check_normalized(const mt_tensor *input, mt_ints shape, const mt_tens
     int axis = input->ndim - shape.n;
 
     if (shape.n < 1)
-        return mt_error_set(MT_ERR_RUNTIME, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at "
+        return mt_error_set(MT_ERR_RUNTIME, "Expected normalized_shape to be at least 1-dimensional, i.e., containing "
+                                            "at "
                                             "least one element, but got normalized_shape = []");
     if (!has_shape(weight, shape))
-        return mt_error_set(MT_ERR_RUNTIME, "Expected weight to be of same shape as normalized_shape, but got weight of "
+        return mt_error_set(MT_ERR_RUNTIME, "Expected weight to be of same shape as normalized_shape, but got weight "
+                                            "of "
                                             "shape %s and normalized_shape = %s",
                             mt_shape_format(&a, weight->size, weight->ndim), mt_shape_format(&b, shape.data, shape.n));
     if (!has_shape(bias, shape))
@@ -75,7 +78,8 @@ static int check_normalized(const mt_tensor *input, mt_ints shape, const mt_tens
         mt_shape_text c;
 
         mt_shape_format(&a, shape.data, shape.n);
-        return mt_error_set(MT_ERR_RUNTIME, "Given normalized_shape=%s, expected input with shape [*%s%s, but got input "
+        return mt_error_set(MT_ERR_RUNTIME, "Given normalized_shape=%s, expected input with shape [*%s%s, but got "
+                                            "input "
                                             "of size%s",
                             a.text, star, a.text + 1, mt_shape_format(&c, input->size, input->ndim));
     }
@@ -133,7 +137,8 @@ int mt_meta_native_layer_norm_backward(mt_call *call)
     for (int i = 0; i < input->ndim - shape.n; i++)
         rows *= input->size[i];
     if (mean->numel != rows || rstd->numel != rows)
-        return mt_error_set(MT_ERR_RUNTIME, "Expected mean and rstd to have %lld elements, one per row, but got %lld and "
+        return mt_error_set(MT_ERR_RUNTIME, "Expected mean and rstd to have %lld elements, one per row, but got %lld "
+                                            "and "
                                             "%lld",
                             (long long)rows, (long long)mean->numel, (long long)rstd->numel);
     if (mask.data[0] &&
@@ -212,7 +217,8 @@ static int check_batch(const mt_tensor *input, const mt_tensor *weight, const mt
     if (!training && (!running_mean || !running_var))
         return mt_error_set(MT_ERR_RUNTIME, "%s must be defined in evaluation mode",
                             running_mean ? "running_var" : "running_mean");
-    if (check_channels(input, running_mean, "running_mean") < 0 || check_channels(input, running_var, "running_var") < 0 ||
+    if (check_channels(input, running_mean, "running_mean") < 0 ||
+        check_channels(input, running_var, "running_var") < 0 ||
         check_channels(input, weight, "weight") < 0)
         return -1;
     return check_channels(input, bias, "bias");
@@ -243,7 +249,8 @@ int mt_meta_native_batch_norm(mt_call *call)
         param[i] = mt_arg_tensor(&call->arg[1 + i]);
     if (!param[2] != !param[3])
         return mt_error_set(MT_ERR_VALUE, "running_mean and running_var must either both be None or neither be None");
-    if (check_batch(input, param[0], param[1], param[2], param[3], training) < 0 || need_float(input, "batch_norm") < 0 ||
+    if (check_batch(input, param[0], param[1], param[2], param[3], training) < 0 ||
+        need_float(input, "batch_norm") < 0 ||
         parameter_dtype(&dtype, input, param, 4) < 0)
         return -1;
     if (training && input->numel == 0) {
@@ -321,7 +328,8 @@ static int refuse_grad(const mt_tensor *t, const char *name)
 {
     if (!t || !mt_thread.grad_mode || !mt_tensor_requires_grad(t))
         return 0;
-    return mt_error_set(MT_ERR_RUNTIME, "The function 'native_batch_norm' is not differentiable with respect to argument "
+    return mt_error_set(MT_ERR_RUNTIME, "The function 'native_batch_norm' is not differentiable with respect to "
+                                        "argument "
                                         "'%s'. This input cannot have requires_grad True.",
                         name);
 }
@@ -362,7 +370,7 @@ static int average_back(mt_tensor *running, mt_tensor *instances, int64_t b, int
     int64_t size[2] = {b, c}, dim = 0;
     int rc = -1;
 
-    if (!running)
+    if (!running || b == 0)
         return 0;
     MT_TRY(mt_tensor_new_alias(&plain, running, true));
     MT_TRY(mt_view(&view, instances, (mt_ints){size, 2}));
@@ -397,8 +405,10 @@ int mt_impl_instance_norm(mt_tensor **out, mt_tensor *input, mt_tensor *weight, 
     MT_TRY(mt_contiguous(&dense, input, MT_FORMAT_CONTIGUOUS));
     MT_TRY(mt_view(&folded, dense, (mt_ints){size, input->ndim}));
     MT_TRY(mt_batch_norm(&result, folded, t[0], t[1], t[2], t[3], use_input_stats, momentum, eps, cudnn_enabled));
-    MT_TRY(average_back(running_mean, t[2], b, c));
-    MT_TRY(average_back(running_var, t[3], b, c));
+    if (use_input_stats) {
+        MT_TRY(average_back(running_mean, t[2], b, c));
+        MT_TRY(average_back(running_var, t[3], b, c));
+    }
     MT_TRY(mt_view(out, result, (mt_ints){input->size, input->ndim}));
     rc = 0;
 fail:
@@ -412,7 +422,8 @@ fail:
 
 /* --- group_norm --- */
 
-static int check_groups(const mt_tensor *input, const mt_tensor *weight, const mt_tensor *bias, int64_t c, int64_t group)
+static int check_groups(const mt_tensor *input, const mt_tensor *weight, const mt_tensor *bias, int64_t c,
+                        int64_t group)
 {
     mt_shape_text a, b;
     const mt_tensor *const param[2] = {weight, bias};
@@ -421,7 +432,8 @@ static int check_groups(const mt_tensor *input, const mt_tensor *weight, const m
     if (group <= 0)
         return mt_error_set(MT_ERR_RUNTIME, "Expected num groups to be greater than 0, got %lld", (long long)group);
     if (c % group != 0)
-        return mt_error_set(MT_ERR_RUNTIME, "Expected number of channels in input to be divisible by num_groups, but got "
+        return mt_error_set(MT_ERR_RUNTIME, "Expected number of channels in input to be divisible by num_groups, but "
+                                            "got "
                                             "input of shape %s and num_groups=%lld",
                             mt_shape_format(&a, input->size, input->ndim), (long long)group);
     for (int i = 0; i < 2; i++)
@@ -438,7 +450,7 @@ static bool is_product(int64_t number, int64_t a, int64_t b, int64_t c)
 {
     int64_t p;
 
-    return a >= 0 && b >= 0 && c >= 0 && !__builtin_mul_overflow(a, b, &p) && !__builtin_mul_overflow(p, c, &p) &&
+    return a >= 0 && b >= 0 && c >= 0 && !mt_mul_overflow(a, b, &p) && !mt_mul_overflow(p, c, &p) &&
            p == number;
 }
 

@@ -72,7 +72,8 @@ typedef struct norm_terms {
     mt_tensor *d_g, *d_x, *d_w;     /* results; d_w before it is summed to the shape of w; NULL: zero */
 } norm_terms;
 
-static mt_tensor *project(pool *p, const norm_terms *k, mt_tensor *v, mt_tensor *hat, mt_tensor *mean_v, mt_tensor *dot_v)
+static mt_tensor *project(pool *p, const norm_terms *k, mt_tensor *v, mt_tensor *hat, mt_tensor *mean_v,
+                          mt_tensor *dot_v)
 {
     return k->dims.n ? sub(p, sub(p, v, mean_v), mul(p, hat, dot_v)) : v;
 }
@@ -130,7 +131,8 @@ static int differentiate(pool *p, norm_terms *k)
     return 0;
 }
 
-/* value in the shape and dtype of `like`: expanded when it is smaller, summed over `over` when it is larger; zeros for NULL. */
+/* value in the shape and dtype of `like`: expanded when it is smaller, summed over `over` when it is larger; zeros for
+   NULL. */
 static int give(mt_tensor **out, mt_tensor *value, mt_tensor *like, mt_ints over)
 {
     mt_tensor *t = NULL, *next = NULL;
