@@ -299,6 +299,11 @@ class Tensor(_C._TensorBase):
 
     # --- ops whose Python form does more than the C op ---
 
+    def __iter__(self):
+        if self.dim() == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
     def __reversed__(self):
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.__reversed__, (self,), self)
