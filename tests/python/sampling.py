@@ -96,9 +96,10 @@ def run(torch, module, expression):
             result = {"value": describe(torch, eval(expression, module.namespace(torch)))}
         except Exception as error:
             result = {"error": type(error).__name__, "text": _text(error)}
-    if caught:
+    told = [w for w in caught if "oneDNN" not in str(w.message)]
+    if told:
         # The beginning of the text: some of PyTorch's end with where to ask for help.
-        result["warnings"] = [[w.category.__name__, _text(w.message)[:100]] for w in caught]
+        result["warnings"] = [[w.category.__name__, _text(w.message)[:50]] for w in told]
     if printed.getvalue():
         result["printed"] = printed.getvalue()
     return result

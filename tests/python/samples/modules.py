@@ -194,8 +194,11 @@ def global_hooks(torch):
         nn.modules.module.register_module_full_backward_hook(lambda mod, gi, go: log.append("bw")),
     ]
     xx = example(torch).clone().requires_grad_()
-    m(xx).sum().backward()
-    [h.remove() for h in hs]
+    try:
+        m(xx).sum().backward()
+    finally:
+        for h in hs:
+            h.remove()
     m(example(torch))
     return log
 
@@ -293,10 +296,13 @@ def registration_hooks(torch):
         nn.modules.module.register_module_buffer_registration_hook(lambda m, n, p: log.append(n)),
         nn.modules.module.register_module_module_registration_hook(lambda m, n, p: log.append(n)),
     ]
-    net(torch)
-    m = nn.Module()
-    m.q = nn.ReLU()
-    [h.remove() for h in hs]
+    try:
+        net(torch)
+        m = nn.Module()
+        m.q = nn.ReLU()
+    finally:
+        for h in hs:
+            h.remove()
     net(torch)
     return log
 

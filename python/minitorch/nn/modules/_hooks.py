@@ -191,10 +191,12 @@ def _warn_old_hooks(inputs, result, grad_fn):
     """Old hooks see the gradients of the last op only: says so where that is less than the module's."""
     results = _all_tensors(result)
     inputs = _all_tensors(inputs)
-    what = None
+    plural, what, lost = "a non-full backward hook", None, "grad_output"
     if results is None:
+        plural = "non-full backward hooks"
         what = "on a Module that does not return a single Tensor or a tuple of Tensors"
     elif inputs is None:
+        plural, lost = "non-full backward hooks", "grad_input"
         what = "on a Module that does not take as input a single Tensor or a tuple of Tensors"
     else:
         nodes = {item.grad_fn for item in results if item.grad_fn is not None}
@@ -205,12 +207,12 @@ def _warn_old_hooks(inputs, result, grad_fn):
         else:
             before = {item.grad_fn for item in inputs if item.grad_fn is not None}
             if before != {edge[0] for edge in grad_fn.next_functions}:
-                what = "when the forward contains multiple autograd Nodes"
+                what, lost = "when the forward contains multiple autograd Nodes", "grad_input"
     if what is not None:
         warnings.warn(
-            "Using a non-full backward hook %s is deprecated and will be removed in future versions. This "
-            "hook will be missing some of the gradients. Please use register_full_backward_hook to get the "
-            "documented behavior." % what,
+            "Using %s %s is deprecated and will be removed in future versions. This hook will be missing "
+            "some %s%s. Please use register_full_backward_hook to get the documented behavior."
+            % (plural, what, "of the " if plural[0] == "n" else "", lost),
             FutureWarning,
             stacklevel=6,
         )
