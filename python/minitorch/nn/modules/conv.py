@@ -43,7 +43,7 @@ class _ConvNd(Module):
     ]
 
     _dims = None  # number of spatial dimensions
-    _function = None  # the op, as a static method
+    _function = None  # the name in nn.functional
 
     def __init__(
         self,
@@ -154,7 +154,9 @@ class _ConvNd(Module):
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = (0,) * self._dims
-        return self._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        return getattr(F, self._function)(
+            input, weight, bias, self.stride, padding, self.dilation, self.groups
+        )
 
     def forward(self, input):
         return self._conv_forward(input, self.weight, self.bias)
@@ -198,7 +200,7 @@ class Conv1d(_Conv):
     padding_mode="zeros", device=None, dtype=None): (N, C, L) or (C, L)."""
 
     _dims = 1
-    _function = staticmethod(F.conv1d)
+    _function = "conv1d"
 
 
 class Conv2d(_Conv):
@@ -206,7 +208,7 @@ class Conv2d(_Conv):
     padding_mode="zeros", device=None, dtype=None): (N, C, H, W) or (C, H, W)."""
 
     _dims = 2
-    _function = staticmethod(F.conv2d)
+    _function = "conv2d"
 
 
 class Conv3d(_Conv):
@@ -214,7 +216,7 @@ class Conv3d(_Conv):
     padding_mode="zeros", device=None, dtype=None): (N, C, D, H, W) or (C, D, H, W)."""
 
     _dims = 3
-    _function = staticmethod(F.conv3d)
+    _function = "conv3d"
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -283,7 +285,7 @@ class _ConvTransposeNd(_ConvNd):
         return [size - smallest for size, smallest in zip(sizes, low)]
 
     def forward(self, input, output_size=None):
-        return self._function(
+        return getattr(F, self._function)(
             input,
             self.weight,
             self.bias,
@@ -300,7 +302,7 @@ class ConvTranspose1d(_ConvTransposeNd):
     groups=1, bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None)"""
 
     _dims = 1
-    _function = staticmethod(F.conv_transpose1d)
+    _function = "conv_transpose1d"
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -308,7 +310,7 @@ class ConvTranspose2d(_ConvTransposeNd):
     groups=1, bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None)"""
 
     _dims = 2
-    _function = staticmethod(F.conv_transpose2d)
+    _function = "conv_transpose2d"
 
 
 class ConvTranspose3d(_ConvTransposeNd):
@@ -316,7 +318,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     groups=1, bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None)"""
 
     _dims = 3
-    _function = staticmethod(F.conv_transpose3d)
+    _function = "conv_transpose3d"
 
 
 # --- lazy ones: the number of input channels comes from the first input ---

@@ -45,7 +45,7 @@ class _MaxPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input):
-        return self._function(
+        return getattr(F, self._function)(
             input,
             self.kernel_size,
             self.stride,
@@ -68,19 +68,19 @@ class _MaxPoolNd(Module):
 class MaxPool1d(_MaxPoolNd):
     """MaxPool1d(kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False)"""
 
-    _function = staticmethod(F.max_pool1d)
+    _function = "max_pool1d"
 
 
 class MaxPool2d(_MaxPoolNd):
     """MaxPool2d(kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False)"""
 
-    _function = staticmethod(F.max_pool2d)
+    _function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
     """MaxPool3d(kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False)"""
 
-    _function = staticmethod(F.max_pool3d)
+    _function = "max_pool3d"
 
 
 class _WindowNd(Module):
@@ -102,28 +102,30 @@ class _MaxUnpoolNd(_WindowNd):
         self.padding = spread(padding)
 
     def forward(self, input, indices, output_size=None):
-        return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return getattr(F, self._function)(
+            input, indices, self.kernel_size, self.stride, self.padding, output_size
+        )
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
     """MaxUnpool1d(kernel_size, stride=None, padding=0): puts maxima back to their places."""
 
     _dims = 1
-    _function = staticmethod(F.max_unpool1d)
+    _function = "max_unpool1d"
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
     """MaxUnpool2d(kernel_size, stride=None, padding=0): puts maxima back to their places."""
 
     _dims = 2
-    _function = staticmethod(F.max_unpool2d)
+    _function = "max_unpool2d"
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
     """MaxUnpool3d(kernel_size, stride=None, padding=0): puts maxima back to their places."""
 
     _dims = 3
-    _function = staticmethod(F.max_unpool3d)
+    _function = "max_unpool3d"
 
 
 class AvgPool1d(_WindowNd):
@@ -174,7 +176,7 @@ class _AvgPoolNd(_WindowNd):
         self.divisor_override = divisor_override
 
     def forward(self, input):
-        return self._function(
+        return getattr(F, self._function)(
             input,
             self.kernel_size,
             self.stride,
@@ -189,14 +191,14 @@ class AvgPool2d(_AvgPoolNd):
     """AvgPool2d(kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
     divisor_override=None)"""
 
-    _function = staticmethod(F.avg_pool2d)
+    _function = "avg_pool2d"
 
 
 class AvgPool3d(_AvgPoolNd):
     """AvgPool3d(kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
     divisor_override=None)"""
 
-    _function = staticmethod(F.avg_pool3d)
+    _function = "avg_pool3d"
 
 
 class _FractionalMaxPoolNd(Module):
@@ -224,7 +226,7 @@ class _FractionalMaxPoolNd(Module):
             raise ValueError("output_ratio must be between 0 and 1 (got %s)" % (output_ratio,))
 
     def forward(self, input):
-        return self._function(
+        return getattr(F, self._function)(
             input,
             self.kernel_size,
             self.output_size,
@@ -238,14 +240,14 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """FractionalMaxPool2d(kernel_size, output_size=None, output_ratio=None, return_indices=False)"""
 
     _dims = 2
-    _function = staticmethod(F.fractional_max_pool2d)
+    _function = "fractional_max_pool2d"
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """FractionalMaxPool3d(kernel_size, output_size=None, output_ratio=None, return_indices=False)"""
 
     _dims = 3
-    _function = staticmethod(F.fractional_max_pool3d)
+    _function = "fractional_max_pool3d"
 
 
 class _LPPoolNd(Module):
@@ -260,7 +262,7 @@ class _LPPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input):
-        return self._function(input, self._norm(), self.kernel_size, self.stride, self.ceil_mode)
+        return getattr(F, self._function)(input, self._norm(), self.kernel_size, self.stride, self.ceil_mode)
 
     def _norm(self):
         return float(self.norm_type)
@@ -277,19 +279,19 @@ class _LPPoolNd(Module):
 class LPPool1d(_LPPoolNd):
     """LPPool1d(norm_type, kernel_size, stride=None, ceil_mode=False): power-average pooling."""
 
-    _function = staticmethod(F.lp_pool1d)
+    _function = "lp_pool1d"
 
 
 class LPPool2d(_LPPoolNd):
     """LPPool2d(norm_type, kernel_size, stride=None, ceil_mode=False): power-average pooling."""
 
-    _function = staticmethod(F.lp_pool2d)
+    _function = "lp_pool2d"
 
 
 class LPPool3d(_LPPoolNd):
     """LPPool3d(norm_type, kernel_size, stride=None, ceil_mode=False): power-average pooling."""
 
-    _function = staticmethod(F.lp_pool3d)
+    _function = "lp_pool3d"
 
 
 class _AdaptiveMaxPoolNd(Module):
@@ -302,7 +304,7 @@ class _AdaptiveMaxPoolNd(Module):
         self.return_indices = return_indices
 
     def forward(self, input):
-        return self._function(input, self.output_size, self.return_indices)
+        return getattr(F, self._function)(input, self.output_size, self.return_indices)
 
     def extra_repr(self):
         return "output_size=%s" % (self.output_size,)
@@ -311,19 +313,19 @@ class _AdaptiveMaxPoolNd(Module):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """AdaptiveMaxPool1d(output_size, return_indices=False)"""
 
-    _function = staticmethod(F.adaptive_max_pool1d)
+    _function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """AdaptiveMaxPool2d(output_size, return_indices=False)"""
 
-    _function = staticmethod(F.adaptive_max_pool2d)
+    _function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """AdaptiveMaxPool3d(output_size, return_indices=False)"""
 
-    _function = staticmethod(F.adaptive_max_pool3d)
+    _function = "adaptive_max_pool3d"
 
 
 class _AdaptiveAvgPoolNd(Module):
@@ -335,7 +337,7 @@ class _AdaptiveAvgPoolNd(Module):
         self.output_size = output_size
 
     def forward(self, input):
-        return self._function(input, self.output_size)
+        return getattr(F, self._function)(input, self.output_size)
 
     def extra_repr(self):
         return "output_size=%s" % (self.output_size,)
@@ -344,16 +346,16 @@ class _AdaptiveAvgPoolNd(Module):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """AdaptiveAvgPool1d(output_size)"""
 
-    _function = staticmethod(F.adaptive_avg_pool1d)
+    _function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """AdaptiveAvgPool2d(output_size)"""
 
-    _function = staticmethod(F.adaptive_avg_pool2d)
+    _function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """AdaptiveAvgPool3d(output_size)"""
 
-    _function = staticmethod(F.adaptive_avg_pool3d)
+    _function = "adaptive_avg_pool3d"
