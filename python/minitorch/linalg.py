@@ -7,6 +7,7 @@ _PREFIX = "linalg_"
 
 __all__ = sorted(name[len(_PREFIX) :] for name in vars(_C._linalg) if name.startswith(_PREFIX))
 
+
 class LinAlgError(RuntimeError):
     """A decomposition or solution that does not exist or was not found."""
 
