@@ -81,9 +81,24 @@ MT_HD T FN(div)(T a, T b)
     return FN(narrow)(mt_z_div(FN(widen)(a), FN(widen)(b)));
 }
 
+/* complex64 without branches, in double. One infinite part gives zeros, zero gives infinity; zeros have the signs that
+   Smith's division gives them. */
 MT_HD T FN(reciprocal)(T a)
 {
+#if BITS == 32
+    double x = (double)a.re, y = (double)a.im, q = 1.0 / (x * x + y * y);
+    float re = (float)(x * q), im = (float)(-y * q), inf = MT_INF;
+    bool wide = (fabsf(a.re) == inf) & (fabsf(a.im) < inf), high = (fabsf(a.im) == inf) & (fabsf(a.re) < inf);
+
+    re = (a.re == 0) & !ISNAN(a) ? (a.im == 0 ? inf : copysignf(0.0f, a.im)) : re;
+    im = (a.im == 0) & (a.re != 0) & !ISNAN(a) ? copysignf(0.0f, a.re) : im;
+    re = wide | high ? copysignf(0.0f, wide ? a.re : a.im) : re;
+    im = wide ? copysignf(0.0f, a.re) : im;
+    im = high ? -copysignf(0.0f, a.im) : im;
+    return FN(make)(re, im);
+#else
     return FN(div)(FN(make)(1, 0), a);
+#endif
 }
 
 MT_HD T FN(square)(T a)

@@ -18,21 +18,25 @@ MT_HD T FN(where)(bool cond, T a, T b)
 /* NaN in any operand propagates; where low exceeds high the result is high. */
 MT_HD T FN(clamp_min)(T a, T low)
 {
-    T r = a > low ? a : low;
+    T r = a < low ? low : a; /* NaN in a stays */
 
-    return ISNAN(a) ? a : r;
+    return ISNAN(low) ? low : r;
 }
 
 MT_HD T FN(clamp_max)(T a, T high)
 {
-    T r = a < high ? a : high;
+    T r = a > high ? high : a;
 
-    return ISNAN(a) ? a : r;
+    return ISNAN(high) ? high : r;
 }
 
 MT_HD T FN(clamp)(T a, T low, T high)
 {
-    return FN(clamp_max)(FN(clamp_min)(a, low), high);
+    T r = a < low ? low : a;
+
+    r = r > high ? high : r;
+    r = ISNAN(low) ? low : r;
+    return ISNAN(high) ? high : r;
 }
 
 #if IS_FLOAT

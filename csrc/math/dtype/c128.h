@@ -19,7 +19,7 @@
 #define IS_HALF 0
 #define BITS 64
 #define LIBM(fname) fname
-#define ISNAN(value) ((value).re != (value).re || (value).im != (value).im)
+#define ISNAN(value) (((value).re != (value).re) | ((value).im != (value).im))
 #define LOAD(value) (value)
 #define STORE(value) (value)
 #define STORE_ONE(value) STORE(value)

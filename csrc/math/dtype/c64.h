@@ -19,7 +19,7 @@
 #define IS_HALF 0
 #define BITS 32
 #define LIBM(fname) fname##f
-#define ISNAN(value) ((value).re != (value).re || (value).im != (value).im)
+#define ISNAN(value) (((value).re != (value).re) | ((value).im != (value).im))
 #define LOAD(value) (value)
 #define STORE(value) (value)
 #define STORE_ONE(value) STORE(value)
