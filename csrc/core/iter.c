@@ -15,7 +15,7 @@ enum {
     TALL_INNER = 16,    /* an innermost dim shorter than this ... */
     TALL_RATIO = 4,     /* ... beside one this many times as long */
     TALL_BLOCK = 512,
-    LONG_ROW = 256,     /* rows worth a loop call of their own */
+    LONG_ROW = 512,     /* rows worth a loop call of their own */
     CUT_ALIGN = 64,     /* elements; output lines are not shared between threads */
 };
 
@@ -267,7 +267,8 @@ void mt_iter_run(const mt_iter *it, mt_loop_fn *loop, const void *params, const 
     if (it->numel == 0)
         return;
     if (loop_dtype && !is_plain(it, loop_dtype)) {
-        mt_iter_run_blocks(&job, ns_per_element);
+        if (!mt_iter_run_tiles(&job, ns_per_element))
+            mt_iter_run_blocks(&job, ns_per_element);
     } else if (is_tall(it)) {
         plane = it->size[0] * it->size[1];
         mt_parallel_for(it->numel / plane * tall_blocks(it),

@@ -12,7 +12,7 @@
 enum {
     BUFFER_BYTES = 8192,
     BLOCK = 1024,      /* elements; half of it when an operand has 16 bytes */
-    LONG_ROW = 256,
+    LONG_ROW = 512,
 };
 
 /* How an operand gets to the loop. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by iter.c (building, plain rows) and iter_blocks.c (contiguous blocks): one run, and the
-   position in the outer dims. */
+/* Shared by iter.c (building, plain rows), iter_blocks.c (contiguous blocks) and iter_tiles.c
+   (transposed inputs): one run, and the position in the outer dims. */
 #ifndef MT_CORE_ITER_INTERNAL_H
 #define MT_CORE_ITER_INTERNAL_H
 
@@ -43,6 +43,9 @@ static inline void mt_iter_cursor_next(mt_iter_cursor *c, const mt_iter *it, int
         c->index[d] = 0;
     }
 }
+
+/* Runs a job with inputs that are transposed to the rest; false when it is none of that kind. */
+bool mt_iter_run_tiles(const mt_iter_job *job, double ns_per_element);
 
 /* Runs a job whose loop wants contiguous operands of its own dtypes. */
 void mt_iter_run_blocks(const mt_iter_job *job, double ns_per_element);

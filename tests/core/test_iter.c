@@ -88,6 +88,12 @@ static void test_random(void)
             for (int i = 0; i < ndim - 1; i++)
                 size[i] = i + 3 < ndim ? 1 : 1 + pick(3);
         }
+        if (round % 25 == 3 && ndim > 1) { /* planes for tiles */
+            size[ndim - 1] = 10 + pick(150);
+            size[ndim - 2] = 10 + pick(50);
+            for (int i = 0; i < ndim - 2; i++)
+                size[i] = i + 3 < ndim ? 1 : 1 + pick(3);
+        }
         for (int k = 0; k < 3; k++)
             t[k] = random_operand(dtypes[round % 3 == 0 ? 0 : pick(6)], ndim, size, k > 0);
         mt_set_num_threads(1 + pick(4));
@@ -147,10 +153,41 @@ static void test_merging(void)
     mt_tensor_unref(t);
 }
 
+/* A transposed operand in ragged tiles, beside a contiguous output and a broadcast row. */
+static void test_tiles(void)
+{
+    const uint8_t loop_dtype[3] = {MT_DTYPE_f64, MT_DTYPE_f64, MT_DTYPE_f64};
+    const int64_t sizes[][3] = {{1, 16, 16}, {2, 37, 131}, {3, 50, 17}, {1, 200, 64}};
+    double factor = 1000;
+
+    for (size_t s = 0; s < MT_COUNTOF(sizes); s++) {
+        int64_t planes = sizes[s][0], rows = sizes[s][1], columns = sizes[s][2];
+        mt_tensor *base = make_range(MT_DTYPE_f64, 3, SIZES(planes, columns, rows));
+        mt_tensor *t[3] = {
+            make(MT_DTYPE_f64, 3, sizes[s]),
+            view(base, 3, sizes[s], SIZES(rows * columns, 1, rows), 0),
+            make_range(MT_DTYPE_f64, 1, SIZES(columns)),
+        };
+        mt_iter it;
+        bool same = true;
+
+        mt_set_num_threads(1 + (int)s);
+        CHECK(mt_iter_build(&it, t, 3, 1, 3, sizes[s]) == 0);
+        mt_iter_run(&it, combine, &factor, loop_dtype, 100.0);
+        for (int64_t i = 0; i < t[0]->numel; i++)
+            same &= number_at(t[0], i) == 1000 * number_at(t[1], i) + (double)(i % columns);
+        CHECK(same);
+        for (int k = 0; k < 3; k++)
+            mt_tensor_unref(t[k]);
+        mt_tensor_unref(base);
+    }
+}
+
 int main(void)
 {
     use_casts();
     test_random();
+    test_tiles();
     test_merging();
     return check_done();
 }
