@@ -101,7 +101,8 @@ int mt_saved_tensor(mt_tensor **out, mt_node *n, int k);
 int mt_saved_check(mt_node *n);
 /* A saved list of tensors, borrowed, after the version check; elements may be NULL. */
 int mt_saved_tensors(mt_tensors *out, mt_node *n, int k);
-/* Zeros that look like output k of the forward op, for a gradient that did not arrive. */
+/* Zeros that look like output k of the forward op, for a gradient that did not arrive. NULL when the op gave no tensor
+   there (a gradient that a mask left out). */
 int mt_node_zeros(mt_tensor **out, mt_node *n, int k);
 
 /* The AUTOGRAD slot of every op that has a gradient, an in-place, out= or view form. */

@@ -12,6 +12,9 @@ int mt_node_zeros(mt_tensor **out, mt_node *n, int k)
 {
     const mt_input_meta *m = &n->input[k];
 
+    *out = NULL;
+    if (m->dtype == MT_DTYPE_NONE)
+        return 0;
     return mt_tensor_new_zeroed(out, (mt_dtype)m->dtype, m->ndim, m->size, m->device);
 }
 

@@ -319,3 +319,16 @@ def test_gradient_of_products(torch, values):
     z = torch.zeros((), dtype=torch.float64, requires_grad=True)
     z.prod().backward()
     assert z.grad.item() == 1.0
+
+
+def test_second_order_without_parameters(torch):
+    """The first backward leaves out the gradients of absent weights."""
+    x, c = torch.randn(4, 3, dtype=torch.float64, requires_grad=True), torch.randn(4, 3, dtype=torch.float64)
+    mean, var = torch.randn(3, dtype=torch.float64), torch.rand(3, dtype=torch.float64) + 0.5
+    check_second_order(torch, lambda x: torch.layer_norm(x, [3], None, None, 1e-3),
+                       lambda x: normalised(x, 1, 1e-3)[0], (x,), c)
+    check_second_order(torch, lambda x: torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-3, False),
+                       lambda x: normalised(x, 0, 1e-3)[0], (x,), c)
+    w = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    check_second_order(torch, lambda x, w: torch.batch_norm(x, w, None, mean, var, False, 0.1, 1e-3, False),
+                       lambda x, w: (x - mean) / (var + 1e-3).sqrt() * w, (x, w), c)
