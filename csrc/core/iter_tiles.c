@@ -115,7 +115,7 @@ bool mt_iter_run_tiles(const mt_iter_job *job, double ns_per_element)
         t.in_place[k] = it->stride[k][0] == size;
         if (it->dtype[k] != job->loop_dtype[k] || (k < it->n_outputs && !t.in_place[k]))
             return false;
-        is_turned |= it->stride[k][1] == size && !t.in_place[k];
+        is_turned |= it->stride[k][1] == size && !t.in_place[k] && it->stride[k][0] != 0;
         if (!t.in_place[k] && TILE_BYTES / TILE_ROWS / size < t.columns)
             t.columns = TILE_BYTES / TILE_ROWS / size;
     }
