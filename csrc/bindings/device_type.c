@@ -245,7 +245,7 @@ static PyGetSetDef device_getset[] = {
 };
 
 PyTypeObject mt_Device_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torch.device",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch.device",
     .tp_basicsize = sizeof(device_object),
     .tp_repr = device_repr,
     .tp_str = device_str,

@@ -74,7 +74,7 @@ static PyMethodDef dtype_methods[] = {
 };
 
 PyTypeObject mt_Dtype_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torch.dtype",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch.dtype",
     .tp_basicsize = sizeof(mt_py_dtype),
     .tp_repr = dtype_repr,
     .tp_flags = Py_TPFLAGS_DEFAULT,
@@ -120,7 +120,7 @@ static PyGetSetDef named_getset[] = {
 };
 
 PyTypeObject mt_Layout_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torch.layout",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch.layout",
     .tp_basicsize = sizeof(named),
     .tp_repr = named_repr,
     .tp_flags = Py_TPFLAGS_DEFAULT,
@@ -129,7 +129,7 @@ PyTypeObject mt_Layout_Type = {
 };
 
 PyTypeObject mt_MemoryFormat_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torch.memory_format",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch.memory_format",
     .tp_basicsize = sizeof(named),
     .tp_repr = named_repr,
     .tp_flags = Py_TPFLAGS_DEFAULT,

@@ -204,7 +204,7 @@ static PyGetSetDef generator_getset[] = {
 };
 
 PyTypeObject mt_Generator_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torch._C.Generator",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C.Generator",
     .tp_basicsize = sizeof(generator_object),
     .tp_dealloc = generator_dealloc,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,

@@ -281,12 +281,12 @@ UNARY(invert, "bitwise_not")
 
 /* --- conversions --- */
 
-static int one_element(mt_scalar *out, PyObject *self, const char *what)
+static int one_element(mt_scalar *out, PyObject *self)
 {
     mt_tensor *t = mt_py_impl(self);
 
     if (t->numel != 1) {
-        PyErr_Format(PyExc_ValueError, "only one element tensors can be converted to Python scalars (%s)", what);
+        PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
         return -1;
     }
     if (mt_tensor_item(out, t) < 0) {
@@ -302,7 +302,7 @@ static PyObject *tensor_float(PyObject *self)
 
     if (mt_py_needs_override(self))
         return mt_py_override_method(self, "__float__", PyTuple_Pack(1, self), NULL);
-    if (one_element(&s, self, "float") < 0)
+    if (one_element(&s, self) < 0)
         return NULL;
     if (s.category == MT_CAT_COMPLEX && s.v.c.im != 0) {
         PyErr_SetString(PyExc_RuntimeError, "value cannot be converted to type double without overflow");
@@ -317,7 +317,7 @@ static PyObject *tensor_int(PyObject *self)
 
     if (mt_py_needs_override(self))
         return mt_py_override_method(self, "__int__", PyTuple_Pack(1, self), NULL);
-    if (one_element(&s, self, "int") < 0)
+    if (one_element(&s, self) < 0)
         return NULL;
     if (s.category == MT_CAT_COMPLEX && s.v.c.im != 0) {
         PyErr_SetString(PyExc_RuntimeError, "value cannot be converted to type int64_t without overflow");
@@ -339,7 +339,7 @@ static PyObject *tensor_index(PyObject *self)
         PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
         return NULL;
     }
-    if (one_element(&s, self, "index") < 0)
+    if (one_element(&s, self) < 0)
         return NULL;
     return PyLong_FromLongLong(s.v.i);
 }
@@ -377,7 +377,7 @@ PyObject *mt_py_tensor_complex(PyObject *self, PyObject *unused)
     mt_c128 c;
 
     (void)unused;
-    if (one_element(&s, self, "complex") < 0)
+    if (one_element(&s, self) < 0)
         return NULL;
     c = mt_scalar_to_complex(s);
     return PyComplex_FromDoubles(c.re, c.im);

@@ -148,7 +148,7 @@ static PyMappingMethods size_mapping = {.mp_subscript = size_subscript};
 static PyNumberMethods size_number = {.nb_add = size_add};
 
 PyTypeObject mt_Size_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torch.Size",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch.Size",
     .tp_base = &PyTuple_Type,
     .tp_repr = size_repr,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,

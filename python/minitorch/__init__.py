@@ -142,7 +142,7 @@ def __getattr__(name):
             raise AttributeError("module 'torch' has no attribute '%s'" % name) from exc
     if name in _LAZY_NAMES:
         value = getattr(importlib.import_module("minitorch." + _LAZY_NAMES[name]), name)
-    elif name.endswith("Tensor") and "torch." + name in _C._tensor_types():
+    elif name.endswith("Tensor") and name in {kind.__name__ for kind in _C._tensor_types()}:
         value = _C._tensor_type("torch." + name)
     elif name.endswith("Storage"):
         value = getattr(importlib.import_module("minitorch.storage"), name)

@@ -76,7 +76,7 @@ def test_no_double_underscore_in_identifiers():
     allowed = re.compile(r"__(attribute|builtin\w*|thread|atomic\w*|asm|volatile|STDC\w*|GNUC\w*|clang\w*|x86_64|"
                          r"aarch64|SANITIZE\w*|has_feature|FILE|LINE|extension|cplusplus|VA_ARGS|F16C|AVX\w*|FMA\w*|"
                          r"CUDA\w*|linux|SSE\w*|sanitizer\w*|lsan\w*|asan\w*|tsan\w*|BYTE_ORDER|ORDER\w*|restrict|"
-                         r"popcntdq|get_cpuid\w*|ATOMIC\w*|i386|m\d+\w*|mmask\d+|APPLE|OPTIMIZE|NVCC|GLIBC\w*|typeof)(__)?\b")
+                         r"popcntdq|noinline|forceinline|host|device|get_cpuid\w*|ATOMIC\w*|i386|m\d+\w*|mmask\d+|APPLE|OPTIMIZE|NVCC|GLIBC\w*|typeof)(__)?\b")
     wrong = []
     for path in c_files():
         if layer_of(path) in ("bindings", "cuda"):
