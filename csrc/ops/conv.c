@@ -229,25 +229,6 @@ static int transposed_sizes(int64_t *out, const mt_conv_args *a, const mt_tensor
 
 /* --- memory order --- */
 
-/* Strides that fall from the batch over the spatial dims to the channels, and are not row-major at the same time. */
-static bool prefers_channels_last(const mt_tensor *t)
-{
-    int64_t least = 0;
-
-    if (t->ndim != 4 && t->ndim != 5)
-        return false;
-    if (t->stride[1] == 0)
-        return false;
-    for (int k = 0; k < t->ndim; k++) {
-        int d = k == 0 ? 1 : k == t->ndim - 1 ? 0 : t->ndim - k;
-
-        if (t->size[d] == 0 || t->stride[d] < least || (d == 0 && least == t->stride[1]))
-            return false;
-        least = t->stride[d] * (t->size[d] > 1 ? t->size[d] : 1);
-    }
-    return true;
-}
-
 static void channels_last_strides(int64_t *stride, int ndim, const int64_t *size)
 {
     int64_t step = 1;
@@ -284,7 +265,7 @@ int mt_meta_convolution(mt_call *call)
         return -1;
     if (input->size[1] == 0)
         size[1] = 0; /* no channels in, none out */
-    channels_last = prefers_channels_last(input) || prefers_channels_last(weight);
+    channels_last = mt_conv_prefers_channels_last(input) || mt_conv_prefers_channels_last(weight);
     if (channels_last)
         channels_last_strides(stride, input->ndim, size);
     return mt_out_prepare(call, 0, (mt_dtype)input->dtype, input->ndim, size, channels_last ? stride : NULL, device, false);
@@ -294,7 +275,7 @@ int mt_meta_convolution(mt_call *call)
 static int prepare_like(mt_call *call, int k, const mt_tensor *like, bool keep_order)
 {
     int64_t stride[5];
-    bool channels_last = keep_order && prefers_channels_last(like);
+    bool channels_last = keep_order && mt_conv_prefers_channels_last(like);
 
     if (channels_last)
         channels_last_strides(stride, like->ndim, like->size);

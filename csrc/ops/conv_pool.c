@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "core/formula.h"
 #include "core/frame.h"
+#include "cpu/conv_op.h"
 #include "ops.h"
 #include "ops/meta.h"
 
@@ -119,7 +120,7 @@ fail:
 
 static bool keeps_channels_last(int64_t *stride, const mt_tensor *in, const int64_t *size)
 {
-    if (in->ndim != 4 || !(in->flags & MT_FLAG_CHANNELS_LAST) || (in->flags & MT_FLAG_CONTIGUOUS))
+    if (in->ndim != 4 || !mt_conv_prefers_channels_last(in))
         return false;
     return mt_shape_channels_last_strides(stride, 4, size) == 0;
 }
