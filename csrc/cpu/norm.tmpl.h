@@ -1,209 +1,198 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The passes of norm.h for one floating dtype at one ISA level.
-   In scope: T, S (suffix), V, LANES. Instantiated by norm_isa.c. */
-#define SIMD(stem) MT_JOIN(MT_JOIN(mt_simd_, stem), MT_JOIN(_, S))
-#define MASK MT_JOIN(mt_mask_, S)
-#define ME(stem) MT_JOIN(stem, MT_JOIN(_, S))
+/* The loops of norm.h for one dtype, included between a dtype header and math/dtype/end.h. The lanes in which sums are
+   taken are the same on every ISA level: 256 bytes, then groups of 64 bytes, then single elements. */
 
-enum { ME(BLOCK) = 64 * LANES, ME(BLOCK_ROWS) = 64 };
+#define NAME(stem) MT_NORM_PASTE(stem, S)
+#define VEC NAME(mt_norm_vec)
+#define WIDTH ((int)(MT_NORM_VEC_BYTES / sizeof(T)))
+#define N_VEC (256 / MT_NORM_VEC_BYTES)
+#define N_REST (64 / MT_NORM_VEC_BYTES)
+#define STEP ((int)(256 / sizeof(T)))
+#define GROUP ((int)(64 / sizeof(T)))
 
-/* --- runs --- */
+typedef T VEC __attribute__((vector_size(MT_NORM_VEC_BYTES), aligned(sizeof(T)), may_alias));
 
-/* Four sums side by side; the tail is masked into the first. */
-static T ME(block_sum)(const T *x, int64_t n)
+/* Halves until one lane is left; `rest` joins when as many lanes are left as it has. */
+static inline double NAME(fold)(const VEC *acc, const VEC *rest)
 {
-    V acc[4] = {{0}, {0}, {0}, {0}};
-    int64_t i = 0;
+    MT_ALIGNED(64) T lane[STEP], more[GROUP];
+    T few[4];
 
-    for (; i + 4 * LANES <= n; i += 4 * LANES)
-        for (int k = 0; k < 4; k++)
-            acc[k] += SIMD(load)(x + i + k * LANES);
-    for (; i < n; i += LANES)
-        acc[0] += SIMD(load_masked)(x + i, SIMD(mask)(n - i < LANES ? n - i : LANES));
-    return SIMD(sum)((acc[0] + acc[1]) + (acc[2] + acc[3]));
+    memcpy(lane, acc, sizeof lane);
+    memcpy(more, rest, sizeof more);
+    for (int i = 0; i < GROUP; i++)
+        lane[i] = ((lane[i] + lane[i + 2 * GROUP]) + (lane[i + GROUP] + lane[i + 3 * GROUP])) + more[i];
+    for (int i = 0; i < 4; i++)
+        few[i] = (lane[i] + lane[i + GROUP / 2]) + (sizeof(T) == 4 ? lane[i + 4] + lane[i + 4 + GROUP / 2] : (T)0);
+    return (double)((few[0] + few[2]) + (few[1] + few[3]));
 }
 
-static double ME(sum)(const void *data, int64_t n)
-{
-    const T *x = data;
-    double total = 0;
-
-    for (int64_t i = 0; i < n; i += ME(BLOCK))
-        total += (double)ME(block_sum)(x + i, n - i < ME(BLOCK) ? n - i : ME(BLOCK));
-    return total;
-}
-
-static T ME(block_square_sum)(const T *x, int64_t n, T mean)
-{
-    V acc[4] = {{0}, {0}, {0}, {0}}, m = SIMD(splat)(mean);
-    int64_t i = 0;
-
-    for (; i + 4 * LANES <= n; i += 4 * LANES)
-        for (int k = 0; k < 4; k++) {
-            V d = SIMD(load)(x + i + k * LANES) - m;
-
-            acc[k] = SIMD(fma)(d, d, acc[k]);
-        }
-    for (; i + LANES <= n; i += LANES) {
-        V d = SIMD(load)(x + i) - m;
-
-        acc[0] = SIMD(fma)(d, d, acc[0]);
+/* BODY(type, AT, a, b) adds to two accumulators; AT(p) is what p has at the current index. */
+#define AT_VEC(p) (*(const VEC *)(const void *)((p) + at))
+#define AT_ONE(p) ((p)[at])
+#define REDUCE(out, n, n_acc, BODY)                                                                                   \
+    for (int64_t begin = 0; begin < (n); begin += MT_NORM_BLOCK) {                                                    \
+        int64_t end = (n) - begin < MT_NORM_BLOCK ? (n) : begin + MT_NORM_BLOCK, i = begin;                           \
+        VEC acc_a[N_VEC] = {{0}}, acc_b[N_VEC] = {{0}}, rest_a[N_REST] = {{0}}, rest_b[N_REST] = {{0}};               \
+        T tail_a = 0, tail_b = 0;                                                                                     \
+                                                                                                                      \
+        for (; i + STEP <= end; i += STEP) {                                                                          \
+            MT_NORM_UNROLL                                                                                            \
+            for (int v = 0; v < N_VEC; v++) {                                                                         \
+                int64_t at = i + v * WIDTH;                                                                           \
+                BODY(VEC, AT_VEC, acc_a[v], acc_b[v])                                                                 \
+            }                                                                                                         \
+        }                                                                                                             \
+        for (; i + GROUP <= end; i += GROUP) {                                                                        \
+            MT_NORM_UNROLL                                                                                            \
+            for (int v = 0; v < N_REST; v++) {                                                                        \
+                int64_t at = i + v * WIDTH;                                                                           \
+                BODY(VEC, AT_VEC, rest_a[v], rest_b[v])                                                               \
+            }                                                                                                         \
+        }                                                                                                             \
+        for (int64_t at = i; at < end; at++) {                                                                        \
+            BODY(T, AT_ONE, tail_a, tail_b)                                                                           \
+        }                                                                                                             \
+        (out)[0] += NAME(fold)(acc_a, rest_a) + (double)tail_a;                                                       \
+        if ((n_acc) == 2)                                                                                             \
+            (out)[(n_acc) - 1] += NAME(fold)(acc_b, rest_b) + (double)tail_b; \
+        else                                                                                                          \
+            (void)tail_b, (void)acc_b, (void)rest_b;                                                                  \
     }
-    if (i < n) {
-        T rest[LANES] = {0};
-        V d;
 
-        for (int64_t k = 0; k < n - i; k++)
-            rest[k] = x[i + k] - mean;
-        d = SIMD(load)(rest);
-        acc[1] = SIMD(fma)(d, d, acc[1]);
-    }
-    return SIMD(sum)((acc[0] + acc[1]) + (acc[2] + acc[3]));
+/* --- rows --- */
+
+#define SUM_BODY(V, AT, a, b) a += AT(x);
+static void NAME(sum)(double *out, const void *row, int64_t n)
+{
+    const T *x = row;
+
+    REDUCE(out, n, 1, SUM_BODY)
 }
 
-static double ME(square_sum)(const void *data, int64_t n, double mean)
+#define SPREAD_BODY(V, AT, a, b) \
+    V d = AT(x) - m;             \
+    a += d;                      \
+    b += d * d;
+static void NAME(spread)(double out[2], const void *row, int64_t n, double mean)
 {
-    const T *x = data;
-    double total = 0;
+    const T *x = row, m = (T)mean;
 
-    for (int64_t i = 0; i < n; i += ME(BLOCK))
-        total += (double)ME(block_square_sum)(x + i, n - i < ME(BLOCK) ? n - i : ME(BLOCK), (T)mean);
-    return total;
+    REDUCE(out, n, 2, SPREAD_BODY)
 }
 
-static void ME(pair_sum)(double out[2], const void *grad, const void *data, int64_t n, double mean)
+/* Squares alone: for a mean that is as good as a sum in lanes can be. */
+#define SQUARES_BODY(V, AT, a, b) \
+    V d = AT(x) - m;              \
+    a += d * d;
+static double NAME(squares)(const T *x, int64_t n, T m)
 {
-    V m = SIMD(splat)((T)mean);
+    double out[1] = {0};
 
-    out[0] = out[1] = 0;
-    for (int64_t begin = 0; begin < n; begin += ME(BLOCK)) {
-        const T *g = (const T *)grad + begin, *x = (const T *)data + begin;
-        int64_t length = n - begin < ME(BLOCK) ? n - begin : ME(BLOCK), i = 0;
-        V sum[2] = {{0}, {0}}, product[2] = {{0}, {0}};
-
-        for (; i + 2 * LANES <= length; i += 2 * LANES)
-            for (int k = 0; k < 2; k++) {
-                V gv = SIMD(load)(g + i + k * LANES);
-
-                sum[k] += gv;
-                product[k] = SIMD(fma)(gv, SIMD(load)(x + i + k * LANES) - m, product[k]);
-            }
-        for (; i < length; i += LANES) {
-            MASK mask = SIMD(mask)(length - i < LANES ? length - i : LANES);
-            V gv = SIMD(load_masked)(g + i, mask);
-
-            sum[0] += gv;
-            product[0] = SIMD(fma)(gv, SIMD(load_masked)(x + i, mask) - m, product[0]);
-        }
-        out[0] += (double)SIMD(sum)(sum[0] + sum[1]);
-        out[1] += (double)SIMD(sum)(product[0] + product[1]);
-    }
+    REDUCE(out, n, 1, SQUARES_BODY)
+    return out[0];
 }
 
-static void ME(scale)(void *out, const void *data, int64_t n, double mean, double a, double b)
+#define DOT_BODY(V, AT, a, b) \
+    V gi = AT(g);             \
+    a += gi;                  \
+    b += gi * (AT(x) - m);
+static void NAME(dot)(double out[2], const void *grad, const void *row, int64_t n, double mean)
 {
-    T *y = out;
-    const T *x = data;
-    T m = (T)mean, factor = (T)a, shift = (T)b;
+    const T *g = grad, *x = row, m = (T)mean;
+
+    REDUCE(out, n, 2, DOT_BODY)
+}
+
+#define WEIGHTED_BODY(V, AT, a, b) \
+    V gi = AT(g) * AT(w);          \
+    a += gi;                       \
+    b += gi * (AT(x) - m);
+static void NAME(weighted_dot)(double out[2], const T *g, const T *w, const T *x, int64_t n, T m)
+{
+    REDUCE(out, n, 2, WEIGHTED_BODY)
+}
+
+static void NAME(affine)(void *to, const void *row, int64_t n, const double k[3])
+{
+    const T *x = row, mean = (T)k[0], scale = (T)k[1], shift = (T)k[2];
+    T *y = to;
 
     MT_IVDEP
     for (int64_t i = 0; i < n; i++)
-        y[i] = (x[i] - m) * factor + shift;
+        y[i] = (x[i] - mean) * scale + shift;
 }
 
-static void ME(combine)(void *out, const void *grad, const void *data, int64_t n, double mean, double a, double b,
-                        double c)
+static void NAME(combine)(void *to, const void *grad, const void *row, int64_t n, const double k[4])
 {
-    T *y = out;
-    const T *g = grad, *x = data;
-    T m = (T)mean, p = (T)a, q = (T)b, r = (T)c;
+    const T *g = grad, *x = row, mean = (T)k[0], a = (T)k[1], b = (T)k[2], c = (T)k[3];
+    T *dx = to;
 
     MT_IVDEP
     for (int64_t i = 0; i < n; i++)
-        y[i] = g[i] * p + (x[i] - m) * q + r;
+        dx[i] = g[i] * a + ((x[i] - mean) * b + c);
 }
 
-/* --- rows with weights --- */
-
-static void ME(row)(void *out, const void *data, const void *weight, const void *bias, int64_t n, double mean, double rstd)
+static void NAME(layer)(void *to, const void *row, const void *weight, const void *bias, int64_t n, double eps,
+                        double stat[2])
 {
-    T *y = out;
-    const T *x = data, *w = weight, *b = bias;
-    T m = (T)mean, r = (T)rstd;
+    const T *x = row, *w = weight, *b = bias;
+    T *y = to;
+    double total = 0, squares, mean, shift;
+    T m, r;
 
+    NAME(sum)(&total, x, n);
+    mean = n ? total / (double)n : 0.0;
+    m = (T)mean;
+    squares = NAME(squares)(x, n, m) / (double)n;
+    shift = mean - (double)m;
+    stat[0] = mean;
+    stat[1] = 1.0 / sqrt((squares > shift * shift ? squares - shift * shift : squares * 0.0) + eps);
+    r = (T)stat[1];
     if (w && b) {
         MT_IVDEP
         for (int64_t i = 0; i < n; i++)
             y[i] = (x[i] - m) * r * w[i] + b[i];
+    } else if (w) {
+        MT_IVDEP
+        for (int64_t i = 0; i < n; i++)
+            y[i] = (x[i] - m) * r * w[i];
+    } else if (b) {
+        MT_IVDEP
+        for (int64_t i = 0; i < n; i++)
+            y[i] = (x[i] - m) * r + b[i];
     } else {
         MT_IVDEP
         for (int64_t i = 0; i < n; i++)
             y[i] = (x[i] - m) * r;
-        for (int64_t i = 0; w && i < n; i++)
-            y[i] *= w[i];
-        for (int64_t i = 0; b && i < n; i++)
-            y[i] += b[i];
     }
 }
 
-static MT_ALWAYS_INLINE void ME(row_sums_of)(double out[2], const T *grad, const T *data, const T *weight, int64_t n,
-                                             T mean, T rstd)
+static void NAME(layer_grad)(void *to, void *dweight, void *dbias, const void *grad, const void *row,
+                             const void *weight, int64_t n, const double stat[2])
 {
-    V m = SIMD(splat)(mean), r = SIMD(splat)(rstd);
+    const T *g = grad, *x = row, *w = weight, m = (T)stat[0], r = (T)stat[1];
+    T *dx = to, *dw = dweight, *db = dbias;
 
-    out[0] = out[1] = 0;
-    for (int64_t begin = 0; begin < n; begin += ME(BLOCK)) {
-        int64_t end = n - begin < ME(BLOCK) ? n : begin + ME(BLOCK), i = begin;
-        V sum[2] = {{0}, {0}}, product[2] = {{0}, {0}};
+    if (dx) {
+        double sum[2] = {0, 0};
+        T a, c;
 
-        for (; i + 2 * LANES <= end; i += 2 * LANES)
-            for (int k = 0; k < 2; k++) {
-                int64_t at = i + k * LANES;
-                V h = SIMD(load)(grad + at);
-
-                if (weight)
-                    h *= SIMD(load)(weight + at);
-                sum[k] += h;
-                product[k] = SIMD(fma)(h, (SIMD(load)(data + at) - m) * r, product[k]);
-            }
-        for (; i < end; i += LANES) {
-            MASK mask = SIMD(mask)(end - i < LANES ? end - i : LANES);
-            V h = SIMD(load_masked)(grad + i, mask);
-
-            if (weight)
-                h *= SIMD(load_masked)(weight + i, mask);
-            sum[0] += h;
-            product[0] = SIMD(fma)(h, (SIMD(load_masked)(data + i, mask) - m) * r, product[0]);
+        if (w)
+            NAME(weighted_dot)(sum, g, w, x, n, m);
+        else
+            NAME(dot)(sum, g, x, n, (double)m);
+        a = (T)(-sum[1] / (double)n * stat[1] * stat[1] * stat[1]);
+        c = (T)(-sum[0] / (double)n * stat[1]);
+        if (w) {
+            MT_IVDEP
+            for (int64_t i = 0; i < n; i++)
+                dx[i] = g[i] * w[i] * r + ((x[i] - m) * a + c);
+        } else {
+            MT_IVDEP
+            for (int64_t i = 0; i < n; i++)
+                dx[i] = g[i] * r + ((x[i] - m) * a + c);
         }
-        out[0] += (double)SIMD(sum)(sum[0] + sum[1]);
-        out[1] += (double)SIMD(sum)(product[0] + product[1]);
-    }
-}
-
-static void ME(row_sums)(double out[2], const void *grad, const void *data, const void *weight, int64_t n, double mean,
-                         double rstd)
-{
-    if (weight)
-        ME(row_sums_of)(out, grad, data, weight, n, (T)mean, (T)rstd);
-    else
-        ME(row_sums_of)(out, grad, data, NULL, n, (T)mean, (T)rstd);
-}
-
-static void ME(row_gradient)(void *dx, void *d_weight, void *d_bias, const void *grad, const void *data, const void *weight,
-                             int64_t n, double mean, double rstd, double a, double b)
-{
-    T *out = dx, *dw = d_weight, *db = d_bias;
-    const T *g = grad, *x = data, *w = weight;
-    T m = (T)mean, r = (T)rstd, p = (T)a, q = (T)b;
-
-    if (out && w) {
-        MT_IVDEP
-        for (int64_t i = 0; i < n; i++)
-            out[i] = r * (g[i] * w[i] - p - (x[i] - m) * r * q);
-    } else if (out) {
-        MT_IVDEP
-        for (int64_t i = 0; i < n; i++)
-            out[i] = r * (g[i] - p - (x[i] - m) * r * q);
     }
     if (dw) {
         MT_IVDEP
@@ -217,120 +206,119 @@ static void ME(row_gradient)(void *dx, void *d_weight, void *d_bias, const void 
     }
 }
 
-/* --- columns --- */
+/* --- columns: tiles of channels, flushed into double after some rows --- */
 
-/* Up to MT_NORM_COLUMNS columns; sums of BLOCK_ROWS rows are kept in T. */
-static void ME(column_sum)(double *sum, const void *data, int64_t rows, int64_t step, int64_t n)
+#define COLUMNS(BODY, FLUSH)                                                                                          \
+    for (int64_t c0 = 0; c0 < c; c0 += MT_NORM_TILE) {                                                                \
+        int64_t width = c - c0 < MT_NORM_TILE ? c - c0 : MT_NORM_TILE;                                                \
+                                                                                                                      \
+        for (int64_t r0 = 0; r0 < rows; r0 += MT_NORM_ROWS) {                                                         \
+            int64_t last = rows - r0 < MT_NORM_ROWS ? rows : r0 + MT_NORM_ROWS;                                       \
+            MT_ALIGNED(64) T a[MT_NORM_TILE] = {0}, b[MT_NORM_TILE] = {0};                                            \
+                                                                                                                      \
+            for (int64_t r = r0; r < last; r++) {                                                                     \
+                const T *xr = x + r * c + c0;                                                                         \
+                                                                                                                      \
+                MT_IVDEP                                                                                              \
+                for (int64_t j = 0; j < width; j++) {                                                                 \
+                    BODY                                                                                              \
+                }                                                                                                     \
+            }                                                                                                         \
+            (void)b;                                                                                                  \
+            for (int64_t j = 0; j < width; j++) {                                                                     \
+                FLUSH                                                                                                 \
+            }                                                                                                         \
+        }                                                                                                             \
+    }
+
+static void NAME(sums)(double *out, const void *from, int64_t rows, int64_t c)
 {
-    for (int64_t first = 0; first < rows; first += ME(BLOCK_ROWS)) {
-        int64_t last = first + ME(BLOCK_ROWS) < rows ? first + ME(BLOCK_ROWS) : rows;
-        T acc[MT_NORM_COLUMNS] = {0};
+    const T *x = from;
 
-        for (int64_t r = first; r < last; r++) {
-            const T *x = (const T *)data + r * step;
+    COLUMNS(a[j] += xr[j];, out[c0 + j] += (double)a[j];)
+}
 
-            for (int64_t i = 0; i < n; i++)
-                acc[i] += x[i];
+static void NAME(spreads)(double *out, const void *from, int64_t rows, int64_t c, const double *mean)
+{
+    const T *x = from;
+
+    COLUMNS(T d = xr[j] - (T)mean[c0 + j]; a[j] += d; b[j] += d * d;
+            , out[c0 + j] += (double)a[j]; out[c + c0 + j] += (double)b[j];)
+}
+
+static void NAME(dots)(double *out, const void *grad, const void *from, int64_t rows, int64_t c, const double *mean)
+{
+    const T *x = from, *g = grad;
+
+    COLUMNS(T gi = g[r * c + c0 + j]; a[j] += gi; b[j] += gi * (xr[j] - (T)mean[c0 + j]);
+            , out[c0 + j] += (double)a[j]; out[c + c0 + j] += (double)b[j];)
+}
+
+static void NAME(affines)(void *to, const void *from, int64_t rows, int64_t c, const double *k)
+{
+    const T *x = from;
+    T *y = to, mean[MT_NORM_TILE], scale[MT_NORM_TILE], shift[MT_NORM_TILE];
+
+    for (int64_t c0 = 0; c0 < c; c0 += MT_NORM_TILE) {
+        int64_t width = c - c0 < MT_NORM_TILE ? c - c0 : MT_NORM_TILE;
+
+        for (int64_t j = 0; j < width; j++) {
+            mean[j] = (T)k[c0 + j];
+            scale[j] = (T)k[c + c0 + j];
+            shift[j] = (T)k[2 * c + c0 + j];
         }
-        for (int64_t i = 0; i < n; i++)
-            sum[i] += (double)acc[i];
-    }
-}
+        for (int64_t r = 0; r < rows; r++) {
+            const T *xr = x + r * c + c0;
+            T *yr = y + r * c + c0;
 
-static void ME(column_square_sum)(double *sum, const void *data, int64_t rows, int64_t step, int64_t n, const double *mean)
-{
-    T m[MT_NORM_COLUMNS];
-
-    for (int64_t i = 0; i < n; i++)
-        m[i] = (T)mean[i];
-    for (int64_t first = 0; first < rows; first += ME(BLOCK_ROWS)) {
-        int64_t last = first + ME(BLOCK_ROWS) < rows ? first + ME(BLOCK_ROWS) : rows;
-        T acc[MT_NORM_COLUMNS] = {0};
-
-        for (int64_t r = first; r < last; r++) {
-            const T *x = (const T *)data + r * step;
-
-            for (int64_t i = 0; i < n; i++)
-                acc[i] += (x[i] - m[i]) * (x[i] - m[i]);
-        }
-        for (int64_t i = 0; i < n; i++)
-            sum[i] += (double)acc[i];
-    }
-}
-
-static void ME(column_pair_sum)(double *sum, double *product, const void *grad, int64_t grad_step, const void *data,
-                                int64_t step, int64_t rows, int64_t n, const double *mean)
-{
-    T m[MT_NORM_COLUMNS];
-
-    for (int64_t i = 0; i < n; i++)
-        m[i] = (T)mean[i];
-    for (int64_t first = 0; first < rows; first += ME(BLOCK_ROWS)) {
-        int64_t last = first + ME(BLOCK_ROWS) < rows ? first + ME(BLOCK_ROWS) : rows;
-        T acc[MT_NORM_COLUMNS] = {0}, mixed[MT_NORM_COLUMNS] = {0};
-
-        for (int64_t r = first; r < last; r++) {
-            const T *x = (const T *)data + r * step, *g = (const T *)grad + r * grad_step;
-
-            for (int64_t i = 0; i < n; i++) {
-                acc[i] += g[i];
-                mixed[i] += g[i] * (x[i] - m[i]);
-            }
-        }
-        for (int64_t i = 0; i < n; i++) {
-            sum[i] += (double)acc[i];
-            product[i] += (double)mixed[i];
+            MT_IVDEP
+            for (int64_t j = 0; j < width; j++)
+                yr[j] = (xr[j] - mean[j]) * scale[j] + shift[j];
         }
     }
 }
 
-static void ME(column_scale)(void *out, int64_t y_step, const void *data, int64_t step, int64_t rows, int64_t n,
-                             const double *mean, const double *a, const double *b)
+static void NAME(combines)(void *to, const void *grad, const void *from, int64_t rows, int64_t c, const double *k)
 {
-    T m[MT_NORM_COLUMNS], p[MT_NORM_COLUMNS], q[MT_NORM_COLUMNS];
+    const T *x = from, *g = grad;
+    T *dx = to, p[4][MT_NORM_TILE];
 
-    for (int64_t i = 0; i < n; i++) {
-        m[i] = (T)mean[i];
-        p[i] = (T)a[i];
-        q[i] = (T)b[i];
-    }
-    for (int64_t r = 0; r < rows; r++) {
-        const T *x = (const T *)data + r * step;
-        T *y = (T *)out + r * y_step;
+    for (int64_t c0 = 0; c0 < c; c0 += MT_NORM_TILE) {
+        int64_t width = c - c0 < MT_NORM_TILE ? c - c0 : MT_NORM_TILE;
 
-        MT_IVDEP
-        for (int64_t i = 0; i < n; i++)
-            y[i] = (x[i] - m[i]) * p[i] + q[i];
+        for (int q = 0; q < 4; q++)
+            for (int64_t j = 0; j < width; j++)
+                p[q][j] = (T)k[q * c + c0 + j];
+        for (int64_t r = 0; r < rows; r++) {
+            const T *xr = x + r * c + c0, *gr = g + r * c + c0;
+            T *yr = dx + r * c + c0;
+
+            MT_IVDEP
+            for (int64_t j = 0; j < width; j++)
+                yr[j] = gr[j] * p[1][j] + ((xr[j] - p[0][j]) * p[2][j] + p[3][j]);
+        }
     }
 }
 
-static void ME(column_combine)(void *out, int64_t y_step, const void *grad, int64_t grad_step, const void *data,
-                               int64_t step, int64_t rows, int64_t n, const double *mean, const double *a,
-                               const double *b, const double *c)
-{
-    T m[MT_NORM_COLUMNS], p[MT_NORM_COLUMNS], q[MT_NORM_COLUMNS], s[MT_NORM_COLUMNS];
-
-    for (int64_t i = 0; i < n; i++) {
-        m[i] = (T)mean[i];
-        p[i] = (T)a[i];
-        q[i] = (T)b[i];
-        s[i] = (T)c[i];
-    }
-    for (int64_t r = 0; r < rows; r++) {
-        const T *g = (const T *)grad + r * grad_step, *x = (const T *)data + r * step;
-        T *y = (T *)out + r * y_step;
-
-        MT_IVDEP
-        for (int64_t i = 0; i < n; i++)
-            y[i] = g[i] * p[i] + (x[i] - m[i]) * q[i] + s[i];
-    }
-}
-
-const mt_norm_kernels MT_ISA_NAME(ME(mt_norm)) = {
-    ME(sum),        ME(square_sum),        ME(pair_sum),        ME(scale),        ME(combine),        ME(row), ME(row_sums),
-    ME(row_gradient), ME(column_sum), ME(column_square_sum), ME(column_pair_sum), ME(column_scale), ME(column_combine),
+static const mt_norm_loops NAME(norm_loops) = {
+    .layer = NAME(layer), .layer_grad = NAME(layer_grad), .sum = NAME(sum), .spread = NAME(spread), .dot = NAME(dot),
+    .affine = NAME(affine), .combine = NAME(combine), .sums = NAME(sums), .spreads = NAME(spreads),
+    .dots = NAME(dots), .affines = NAME(affines), .combines = NAME(combines),
 };
 
-#undef SIMD
-#undef MASK
-#undef ME
+#undef NAME
+#undef VEC
+#undef WIDTH
+#undef N_VEC
+#undef N_REST
+#undef STEP
+#undef GROUP
+#undef AT_VEC
+#undef AT_ONE
+#undef REDUCE
+#undef SUM_BODY
+#undef SPREAD_BODY
+#undef SQUARES_BODY
+#undef DOT_BODY
+#undef WEIGHTED_BODY
+#undef COLUMNS
