@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The gradients of the gradients of layer_norm and batch_norm, made of other ops. With x^ = (x - mean) * rstd and the
+/* The gradients of the gradients of layer_norm, batch_norm and group_norm, made of other ops. With x^ = (x - mean) * rstd and the
    projection P(v) = v - mean(v) - x^ * mean(v * x^) over the normalised dims, the first gradients are
    dx = rstd * P(w * g), dw = sum(g * x^), db = sum(g); all that follows differentiates these three. */
 #include "core/dispatch.h"
@@ -45,16 +45,23 @@ static mt_tensor *mean(pool *p, mt_tensor *a, mt_ints dims)
     return a ? keep(p, mt_mean_dim(slot(p), a, dims, true, MT_DTYPE_NONE)) : NULL;
 }
 
-static mt_tensor *reshape(pool *p, mt_tensor *a, mt_ints size)
-{
-    return a ? keep(p, mt_reshape(slot(p), a, size)) : NULL;
-}
-
 static mt_tensor *float_of(pool *p, mt_tensor *a)
 {
     if (!a || (a->dtype != MT_DTYPE_f16 && a->dtype != MT_DTYPE_bf16))
         return a;
     return keep(p, mt_to_dtype(slot(p), a, MT_DTYPE_f32, false, false, -1));
+}
+
+static mt_tensor *reshape(pool *p, mt_tensor *a, mt_ints size)
+{
+    a = float_of(p, a);
+    return a ? keep(p, mt_reshape(slot(p), a, size)) : NULL;
+}
+
+/* To a larger size; NULL stays NULL. */
+static mt_tensor *expanded(pool *p, mt_tensor *a, mt_ints size)
+{
+    return a ? keep(p, mt_expand(slot(p), a, size, false)) : NULL;
 }
 
 static void pool_clear(pool *p)
@@ -235,6 +242,41 @@ int mt_impl_batch_norm_double_backward(mt_tensor **out0, mt_tensor **out1, mt_te
     if (output_mask.data[2])
         MT_TRY(give(out2, k.d_g, grad_out, (mt_ints){NULL, 0}));
     rc = 0;
+fail:
+    pool_clear(&p);
+    return rc;
+}
+
+/* Samples, groups, channels of a group, elements of a channel: the last two are normalised. */
+int mt_impl_group_norm_double_backward(mt_tensor **out0, mt_tensor **out1, mt_tensor **out2, mt_tensor *grad_input,
+                                       mt_tensor *grad_weight, mt_tensor *grad_bias, mt_tensor *grad_out,
+                                       mt_tensor *input, mt_tensor *mean, mt_tensor *rstd, mt_tensor *weight, int64_t N,
+                                       int64_t C, int64_t HxW, int64_t group, mt_ints output_mask)
+{
+    static const int64_t normalised[2] = {2, 3}, shared[2] = {0, 3};
+    pool p = {.n = 0};
+    norm_terms k = {.dims = {normalised, 2}};
+    int64_t full[4] = {N, group, 0, HxW}, channel[4] = {1, group, 0, 1}, stat[4] = {N, group, 1, 1};
+    int rc = -1;
+
+    MT_REQUIRE(output_mask.n == 3 && group > 0, MT_ERR_RUNTIME, "group_norm_double_backward(): wrong arguments");
+    full[2] = channel[2] = C / group;
+    k.x = reshape(&p, input, (mt_ints){full, 4});
+    k.g = reshape(&p, grad_out, (mt_ints){full, 4});
+    k.gx = reshape(&p, grad_input, (mt_ints){full, 4});
+    k.mean = reshape(&p, mean, (mt_ints){stat, 4});
+    k.rstd = reshape(&p, rstd, (mt_ints){stat, 4});
+    k.w = reshape(&p, weight, (mt_ints){channel, 4});
+    k.gw = weight ? reshape(&p, grad_weight, (mt_ints){channel, 4}) : NULL;
+    k.gb = reshape(&p, grad_bias, (mt_ints){channel, 4});
+    MT_TRY(p.failed ? -1 : differentiate(&p, &k));
+    if (output_mask.data[0])
+        MT_TRY(give(out0, expanded(&p, k.d_g, (mt_ints){full, 4}), grad_out, (mt_ints){NULL, 0}));
+    if (output_mask.data[1])
+        MT_TRY(give(out1, k.d_x, input, (mt_ints){NULL, 0}));
+    if (output_mask.data[2] && weight)
+        MT_TRY(give(out2, k.d_w, weight, (mt_ints){shared, 2}));
+    rc = p.failed ? -1 : 0;
 fail:
     pool_clear(&p);
     return rc;

@@ -238,6 +238,7 @@ SKIP = {
     "convolution_backward": "second order, needs convolution_double_backward",
     "native_layer_norm_backward": "second order, needs layer_norm_double_backward",
     "native_batch_norm_backward": "second order, needs batch_norm_double_backward",
+    "native_group_norm_backward": "second order, needs group_norm_double_backward",
     "max_pool2d_with_indices_backward": "checked by hand below",
     "avg_pool2d_backward": "PyTorch's own check is the same",
     "nll_loss_backward": "the gradient with respect to self is zero",

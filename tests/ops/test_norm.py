@@ -332,3 +332,15 @@ def test_second_order_without_parameters(torch):
     w = torch.randn(3, dtype=torch.float64, requires_grad=True)
     check_second_order(torch, lambda x, w: torch.batch_norm(x, w, None, mean, var, False, 0.1, 1e-3, False),
                        lambda x, w: (x - mean) / (var + 1e-3).sqrt() * w, (x, w), c)
+
+
+@pytest.mark.parametrize("with_weight", [True, False])
+def test_group_norm_second_order(torch, with_weight):
+    x, c = torch.randn(3, 4, 5, dtype=torch.float64, requires_grad=True), torch.randn(3, 4, 5, dtype=torch.float64)
+    leaves = (x,) + tuple(torch.randn(4, dtype=torch.float64, requires_grad=True) for _ in range(2 * with_weight))
+
+    def plain(x, w=None, b=None):
+        y = normalised(x.reshape(3, 2, 10), 2, 1e-3)[0].reshape(3, 4, 5)
+        return y * w[:, None] + b[:, None] if with_weight else y
+
+    check_second_order(torch, lambda x, w=None, b=None: torch.group_norm(x, 2, w, b, 1e-3), plain, leaves, c)
