@@ -130,7 +130,8 @@ static int resize_out(mt_tensor *out, int ndim, const int64_t *size, const int64
             "it, inplace, to zero elements with t.resize_(0).",
             mt_shape_format(&a, out->size, out->ndim), mt_shape_format(&b, size, ndim)) < 0)
         return -1;
-    memcpy(kept, size, (size_t)ndim * sizeof(kept[0])); /* `size` may belong to the tensor */
+    for (int i = 0; i < ndim; i++) /* `size` may belong to the tensor */
+        kept[i] = size[i];
     if (mt_tensor_resize(out, ndim, kept) < 0)
         return -1;
     return stride ? mt_tensor_set_geometry(out, ndim, kept, stride, out->offset) : 0;
