@@ -53,7 +53,7 @@ MT_HD T FN(conj)(T a)
 
 MT_HD T FN(mul)(T a, T b)
 {
-    return FN(make)(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+    return FN(make)(MT_ROUNDED(a.re * b.re) - MT_ROUNDED(a.im * b.im), MT_ROUNDED(a.re * b.im) + MT_ROUNDED(a.im * b.re));
 }
 
 MT_HD T FN(plus)(T a, T b)

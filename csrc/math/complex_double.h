@@ -62,11 +62,11 @@ MT_HD mt_c128 mt_z_div(mt_c128 a, mt_c128 b)
             return mt_z_make(a.re / fabs(b.re), a.im / fabs(b.im));
         ratio = b.im / b.re;
         denominator = b.re + b.im * ratio;
-        return mt_z_make((a.re + a.im * ratio) / denominator, (a.im - a.re * ratio) / denominator);
+        return mt_z_make((a.re + MT_ROUNDED(a.im * ratio)) / denominator, (a.im - MT_ROUNDED(a.re * ratio)) / denominator);
     }
     ratio = b.re / b.im;
     denominator = b.re * ratio + b.im;
-    return mt_z_make((a.re * ratio + a.im) / denominator, (a.im * ratio - a.re) / denominator);
+    return mt_z_make((MT_ROUNDED(a.re * ratio) + a.im) / denominator, (MT_ROUNDED(a.im * ratio) - a.re) / denominator);
 }
 
 /* e^x * (cos y, sin y) where e^x alone may overflow. */

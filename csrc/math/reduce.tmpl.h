@@ -48,7 +48,8 @@ MT_HD WIDE FN(mul_start)(void)
 
 MT_HD WIDE FN(mul_join)(WIDE a, WIDE b)
 {
-    return mt_z_make(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+    return mt_z_make(MT_ROUNDED(a.re * b.re) - MT_ROUNDED(a.im * b.im),
+                     MT_ROUNDED(a.re * b.im) + MT_ROUNDED(a.im * b.re));
 }
 
 MT_HD WIDE FN(mul_widen)(WIDE a)

@@ -36,6 +36,14 @@
 #define MT_FMA64(x, y, z) ((x) * (y) + (z))
 #endif
 
+/* A product that is rounded before it is added to another one. gcc fuses alternating sums and differences of products in
+   vector loops even when contraction is off, and only there, so that results would depend on the position. */
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && __GNUC__ >= 12
+#define MT_ROUNDED(product) __builtin_assoc_barrier(product)
+#else
+#define MT_ROUNDED(product) (product)
+#endif
+
 #define MT_PI 3.14159265358979323846
 #define MT_INF HUGE_VALF /* converts to every floating type */
 #define MT_NAN ((float)NAN)
