@@ -92,7 +92,7 @@ int mt_meta_native_layer_norm(mt_call *call)
     const mt_tensor *param[2] = {mt_arg_tensor(&call->arg[2]), mt_arg_tensor(&call->arg[3])};
     mt_ints shape = mt_arg_ints(&call->arg[1]);
     int64_t stat[MT_MAX_DIM];
-    mt_dtype dtype;
+    mt_dtype dtype = MT_DTYPE_NONE;
 
     if (check_normalized(input, shape, param[0], param[1], ", ") < 0 || need_float(input, "LayerNormKernelImpl") < 0 ||
         parameter_dtype(&dtype, input, param, 2) < 0 ||
@@ -128,7 +128,7 @@ int mt_meta_native_layer_norm_backward(mt_call *call)
     const mt_tensor *param[2] = {mt_arg_tensor(&call->arg[5]), mt_arg_tensor(&call->arg[6])};
     mt_ints shape = mt_arg_ints(&call->arg[2]), mask = mt_arg_ints(&call->arg[7]);
     int64_t rows = 1;
-    mt_dtype dtype;
+    mt_dtype dtype = MT_DTYPE_NONE;
 
     if (check_mask(mask) < 0 || check_normalized(input, shape, param[0], param[1], ", ") < 0 ||
         need_float(input, "LayerNormBackwardKernelImpl") < 0 || check_grad(grad, input) < 0 ||
@@ -243,7 +243,7 @@ int mt_meta_native_batch_norm(mt_call *call)
     const mt_tensor *param[4];
     bool training = mt_arg_bool(&call->arg[5]);
     int64_t n_stat;
-    mt_dtype dtype;
+    mt_dtype dtype = MT_DTYPE_NONE;
 
     for (int i = 0; i < 4; i++)
         param[i] = mt_arg_tensor(&call->arg[1 + i]);
@@ -272,7 +272,7 @@ int mt_meta_native_batch_norm_backward(mt_call *call)
     const mt_tensor *param[5];
     bool train = mt_arg_bool(&call->arg[7]);
     mt_ints mask = mt_arg_ints(&call->arg[9]);
-    mt_dtype dtype;
+    mt_dtype dtype = MT_DTYPE_NONE;
 
     for (int i = 0; i < 5; i++)
         param[i] = mt_arg_tensor(&call->arg[2 + i]);
@@ -468,7 +468,7 @@ int mt_meta_native_group_norm(mt_call *call)
     const mt_tensor *param[2] = {mt_arg_tensor(&call->arg[1]), mt_arg_tensor(&call->arg[2])};
     int64_t n = mt_arg_int(&call->arg[3]), c = mt_arg_int(&call->arg[4]), hw = mt_arg_int(&call->arg[5]);
     int64_t group = mt_arg_int(&call->arg[6]), stat[2] = {n, group};
-    mt_dtype dtype;
+    mt_dtype dtype = MT_DTYPE_NONE;
 
     if (check_groups(input, param[0], param[1], c, group) < 0 ||
         expected(is_product(input->numel, n, c, hw), "X.numel() == N * C * HxW") < 0 ||
@@ -486,7 +486,7 @@ int mt_meta_native_group_norm_backward(mt_call *call)
     int64_t n = mt_arg_int(&call->arg[5]), c = mt_arg_int(&call->arg[6]), hw = mt_arg_int(&call->arg[7]);
     int64_t group = mt_arg_int(&call->arg[8]);
     mt_ints mask = mt_arg_ints(&call->arg[9]);
-    mt_dtype dtype;
+    mt_dtype dtype = MT_DTYPE_NONE;
 
     if (check_mask(mask) < 0)
         return -1;
