@@ -8,6 +8,7 @@
 #include "core/frame.h"
 #include "core/shape.h"
 #include "cpu/copy.h"
+#include "create.h"
 #include "kernels.h"
 #include "ops.h"
 
@@ -175,7 +176,7 @@ int mt_check_masked_fill(mt_call *call)
 
     if (mask->dtype != MT_DTYPE_b8)
         return mt_error_set(MT_ERR_RUNTIME, "masked_fill_ only supports boolean masks, but got mask with dtype %s",
-                            mt_dtype_name((mt_dtype)mask->dtype));
+                            mt_c_type_name((mt_dtype)mask->dtype));
     if (call->arg[2].kind == MT_ARG_TENSOR && value->ndim != 0)
         return mt_error_set(MT_ERR_RUNTIME,
                             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",

@@ -584,10 +584,26 @@ fail:
     return rc;
 }
 
+/* Counts negative indices from the end. */
+static int wrap_negative(mt_tensor **out, mt_tensor *indices, int64_t size)
+{
+    mt_tensor *zero = NULL, *negative = NULL;
+    int rc = -1;
+
+    MT_TRY(mt_tensor_from_scalar(&zero, mt_scalar_from_int(0)));
+    MT_TRY(mt_lt(&negative, indices, zero));
+    MT_TRY(mt_add(out, indices, negative, mt_scalar_from_int(size)));
+    rc = 0;
+fail:
+    mt_tensor_clear(&zero);
+    mt_tensor_clear(&negative);
+    return rc;
+}
+
 /* All dims but `dim` are broadcast. */
 static int broadcast_gather(mt_tensor **out, mt_tensor *self, mt_tensor *indices, int64_t dim)
 {
-    mt_tensor *a = NULL, *b = NULL;
+    mt_tensor *a = NULL, *b = NULL, *wrapped = NULL;
     mt_shape shape = {.ndim = self->ndim};
     int64_t own = self->size[dim];
     int rc = -1;
@@ -595,7 +611,8 @@ static int broadcast_gather(mt_tensor **out, mt_tensor *self, mt_tensor *indices
     memcpy(shape.size, self->size, self->ndim * sizeof(shape.size[0]));
     shape.size[dim] = indices->size[dim];
     MT_TRY(mt_shape_broadcast(&shape, indices->ndim, indices->size));
-    MT_TRY(mt_expand(&b, indices, (mt_ints){shape.size, shape.ndim}, false));
+    MT_TRY(wrap_negative(&wrapped, indices, own));
+    MT_TRY(mt_expand(&b, wrapped, (mt_ints){shape.size, shape.ndim}, false));
     shape.size[dim] = own;
     MT_TRY(mt_expand(&a, self, (mt_ints){shape.size, shape.ndim}, false));
     MT_TRY(mt_gather(out, a, dim, b, false));
@@ -603,6 +620,7 @@ static int broadcast_gather(mt_tensor **out, mt_tensor *self, mt_tensor *indices
 fail:
     mt_tensor_clear(&a);
     mt_tensor_clear(&b);
+    mt_tensor_clear(&wrapped);
     return rc;
 }
 

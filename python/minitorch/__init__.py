@@ -38,11 +38,16 @@ Tensor.__module__ = "minitorch"
 
 from minitorch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 from minitorch.functional import (  # noqa: E402
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
     broadcast_shapes,
     broadcast_tensors,
     cartesian_prod,
     einsum,
     meshgrid,
+    nonzero,
     norm,
     split,
     unique,

@@ -320,6 +320,15 @@ class Tensor(_C._TensorBase):
             )
         return torch.norm(self, p, dim, keepdim, dtype=dtype)
 
+    def nonzero(self, *, as_tuple=False):
+        """nonzero(*, as_tuple=False) -> Tensor or tuple of Tensors
+
+        See torch.nonzero.
+        """
+        if _C._has_torch_function_unary(self):
+            return handle_torch_function(Tensor.nonzero, (self,), self, as_tuple=as_tuple)
+        return (_C._VariableFunctions.where if as_tuple else _C._VariableFunctions.nonzero)(self)
+
     def split(self, split_size, dim=0):
         """split(split_size, dim=0) -> tuple of Tensors
 

@@ -134,6 +134,54 @@ def cartesian_prod(*tensors):
     return _VF.cartesian_prod(tensors)
 
 
+def block_diag(*tensors):
+    """block_diag(*tensors) -> Tensor: a matrix with the tensors, of at most two dimensions, along its diagonal."""
+    if has_torch_function(tensors):
+        return _override(block_diag, tensors, *tensors)
+    return _VF.block_diag(tensors)
+
+
+def atleast_1d(*tensors):
+    """atleast_1d(*tensors) -> Tensor or tuple of Tensors: tensors without dimensions get one of size 1."""
+    if has_torch_function(tensors):
+        return _override(atleast_1d, tensors, *tensors)
+    return _VF.atleast_1d(tensors[0] if len(tensors) == 1 else tensors)
+
+
+def atleast_2d(*tensors):
+    """atleast_2d(*tensors) -> Tensor or tuple of Tensors: sizes 1 in front up to two dimensions."""
+    if has_torch_function(tensors):
+        return _override(atleast_2d, tensors, *tensors)
+    return _VF.atleast_2d(tensors[0] if len(tensors) == 1 else tensors)
+
+
+def atleast_3d(*tensors):
+    """atleast_3d(*tensors) -> Tensor or tuple of Tensors: three dimensions, those of a matrix come first."""
+    if has_torch_function(tensors):
+        return _override(atleast_3d, tensors, *tensors)
+    return _VF.atleast_3d(tensors[0] if len(tensors) == 1 else tensors)
+
+
+def nonzero(input, *, out=None, as_tuple=False):
+    """nonzero(input, *, out=None, as_tuple=False) -> Tensor or tuple of Tensors
+
+    Places of the elements that are not zero, one a row; with as_tuple one tensor a dimension, good for indexing.
+
+    Example::
+
+        >>> torch.nonzero(torch.tensor([[0, 1], [2, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
+    """
+    if has_torch_function_unary(input):
+        return _override(nonzero, (input,), input, out=out, as_tuple=as_tuple)
+    if not as_tuple:
+        return _VF.nonzero(input, out=out)
+    if out is not None:
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
+    return _VF.where(input)
+
+
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     """norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None) -> Tensor
 
