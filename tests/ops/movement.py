@@ -11,7 +11,14 @@ import warnings
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(os.path.dirname(HERE), "data", "movement.json.gz")
 FAMILIES = ["view", "create", "copy", "join", "index"]
-ONCE = ["is in beta", "The use of `x.", "reduce argument of torch.scatter", "TypedStorage", "ComplexHalf", "casting complex"]
+ONCE = [
+    "is in beta",
+    "The use of `x.",
+    "reduce argument of torch.scatter",
+    "TypedStorage",
+    "ComplexHalf",
+    "casting complex",
+]
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "python"))
 import sampling  # noqa: E402
 

@@ -9,8 +9,20 @@ import numpy as np
 import pytest
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
-          "complex64", "complex128"]  # fmt: skip
+DTYPES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 
 
 @pytest.mark.parametrize("expression,want", movement.recorded("copy"))
@@ -41,7 +53,9 @@ def test_pairs(torch, source, target):
         x = numbers(torch, source, shape[0] * shape[1]).reshape(shape)
         listed = x.tolist() if not x.is_complex() else x.real.tolist()
         want = [[bool(v) if target == "bool" else v for v in row] for row in listed]
-        assert (x.to(getattr(torch, target)).real if "complex" in target else x.to(getattr(torch, target))).tolist() == want
+        assert (
+            x.to(getattr(torch, target)).real if "complex" in target else x.to(getattr(torch, target))
+        ).tolist() == want
         for s in layouts(torch, x):
             for d in layouts(torch, torch.zeros(shape, dtype=getattr(torch, target))):
                 assert d.copy_(s).tolist() == want
@@ -62,7 +76,9 @@ def test_strided(torch, seed):
         x = torch.from_numpy(a.base if a.base is not None else a)
         x = torch.arange(x.numel()).to(x.dtype).reshape([shape[d] * steps[d] for d in order])
         x = x.permute(*[int(d) for d in np.argsort(order)])[tuple(slice(None, None, k) for k in steps)]
-        y = torch.zeros([shape[d] for d in other], dtype=x.dtype).permute(*[int(d) for d in np.argsort(other)])
+        y = torch.zeros([shape[d] for d in other], dtype=x.dtype).permute(
+            *[int(d) for d in np.argsort(other)]
+        )
         y.copy_(x)
         assert np.array_equal(y.numpy(), a)
         assert np.array_equal(x.contiguous().numpy(), a) and np.array_equal(x.clone().numpy(), a)
@@ -77,8 +93,10 @@ def test_large(torch, shape, dtype):
     x = (torch.arange(int(np.prod(shape))) % 251).to(getattr(torch, dtype)).reshape(shape)
     flipped = x.transpose(0, -1).contiguous()
     assert flipped.transpose(0, -1).equal(x) and flipped.stride(-1) == 1
-    assert np.array_equal(flipped.view(torch.uint8).numpy() if dtype == "bfloat16" else flipped.numpy(),
-                          np.swapaxes(x.numpy(), 0, -1))  # fmt: skip
+    assert np.array_equal(
+        flipped.view(torch.uint8).numpy() if dtype == "bfloat16" else flipped.numpy(),
+        np.swapaxes(x.numpy(), 0, -1),
+    )
     assert x.to(torch.int64).to(x.dtype).equal(x)
 
 
@@ -122,8 +140,18 @@ def test_overlap(torch):
 def test_to_returns_itself(torch):
     """to copies only where something changes."""
     x = torch.ones(2, 3)
-    for same in (x.to(torch.float32), x.to("cpu"), x.to(x), x.to(device="cpu", dtype=torch.float32), x.float(),
-                 x.cpu(), x.contiguous(), x.type(torch.float32), x.type_as(x), x.to(x.device, x.dtype, False, False)):  # fmt: skip
+    for same in (
+        x.to(torch.float32),
+        x.to("cpu"),
+        x.to(x),
+        x.to(device="cpu", dtype=torch.float32),
+        x.float(),
+        x.cpu(),
+        x.contiguous(),
+        x.type(torch.float32),
+        x.type_as(x),
+        x.to(x.device, x.dtype, False, False),
+    ):
         assert same is x
     for other in (x.to(torch.float32, copy=True), x.double(), x.t().contiguous(), x.clone()):
         assert other is not x and other.data_ptr() != x.data_ptr()
@@ -136,8 +164,12 @@ def test_to_returns_itself(torch):
 def test_fill(torch, dtype):
     """fill_ and zero_ with numbers and tensors, contiguous or not."""
     d = getattr(torch, dtype)
-    for make in (lambda: torch.zeros(5, 7, dtype=d), lambda: torch.zeros(7, 5, dtype=d).t(),
-                 lambda: torch.zeros(5, 15, dtype=d)[:, ::2][:, :7], lambda: torch.zeros(300, 400, dtype=d)):  # fmt: skip
+    for make in (
+        lambda: torch.zeros(5, 7, dtype=d),
+        lambda: torch.zeros(7, 5, dtype=d).t(),
+        lambda: torch.zeros(5, 15, dtype=d)[:, ::2][:, :7],
+        lambda: torch.zeros(300, 400, dtype=d),
+    ):
         x = make()
         assert x.fill_(1) is x and x.tolist() == torch.ones(x.shape).to(d).tolist()
         x.fill_(torch.tensor(0.0))

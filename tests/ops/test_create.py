@@ -63,7 +63,13 @@ def test_kinds(torch, dtype):
     assert torch.eye(2, 3, dtype=d).tolist() == [[1, 0, 0], [0, 1, 0]]
     assert torch.scalar_tensor(3, dtype=d).item() == 3
     x = torch.ones(2, dtype=d)
-    for t in (torch.zeros_like(x), x.new_zeros(2), x.new_full((2,), 0), torch.full_like(x, 0), x.new_ones(2) - x):
+    for t in (
+        torch.zeros_like(x),
+        x.new_zeros(2),
+        x.new_full((2,), 0),
+        torch.full_like(x, 0),
+        x.new_ones(2) - x,
+    ):
         assert t.dtype == d and t.tolist() == [0, 0]
     assert torch.empty_like(x).dtype == d and x.new_empty(5).shape == (5,)
     assert torch.linspace(0, 8, 5, dtype=d).tolist() == [0, 2, 4, 6, 8]
@@ -87,8 +93,11 @@ def test_inferred_dtype(torch):
 
 def test_keywords(torch):
     """dtype, device, layout, pin_memory, requires_grad, memory_format, out."""
-    t = torch.zeros(2, 3, 4, 5, memory_format=torch.channels_last) if False else torch.empty(
-        2, 3, 4, 5, memory_format=torch.channels_last)  # fmt: skip
+    t = (
+        torch.zeros(2, 3, 4, 5, memory_format=torch.channels_last)
+        if False
+        else torch.empty(2, 3, 4, 5, memory_format=torch.channels_last)
+    )
     assert t.stride() == (60, 1, 15, 3)
     assert torch.zeros_like(t).stride() == t.stride()
     assert torch.zeros_like(t, memory_format=torch.contiguous_format).stride() == (60, 20, 5, 1)

@@ -62,7 +62,9 @@ def random_index(torch, rng, shape):
             ours.append(rng.randrange(-shape[d], shape[d]))
             theirs.append(ours[-1])
         else:
-            ours.append(slice(rng.randint(-3, 3), None, rng.randint(1, 2)) if kind == "slice" else slice(None))
+            ours.append(
+                slice(rng.randint(-3, 3), None, rng.randint(1, 2)) if kind == "slice" else slice(None)
+            )
             theirs.append(ours[-1])
         d += 1
     if rng.random() < 0.2:
@@ -114,7 +116,10 @@ def test_index_put_accumulates(torch, seed):
     indices = [torch.tensor(i.tolist()) for i in index]
     assert same(t.index_put(indices, torch.tensor(values.tolist(), dtype=t.dtype), accumulate=True), a)
     a[tuple(index)] = 7
-    assert same(t.index_put_(indices, torch.tensor(7, dtype=t.dtype), accumulate=False), np.where(a == 7, 7, t.numpy()))
+    assert same(
+        t.index_put_(indices, torch.tensor(7, dtype=t.dtype), accumulate=False),
+        np.where(a == 7, 7, t.numpy()),
+    )
 
 
 OUT = {
@@ -202,7 +207,10 @@ def test_gather_and_scatter(torch, seed):
     if a.dtype.kind == "f":
         assert np.allclose(t.scatter_reduce(d, i, values, "prod").numpy(), want["multiply"])
         assert np.allclose(t.scatter_reduce(d, i, values, "prod", include_self=False).numpy(), products)
-    if len({tuple(int(index[p]) if k == d else v for k, v in enumerate(p)) for p in np.ndindex(*size)}) == index.size:
+    if (
+        len({tuple(int(index[p]) if k == d else v for k, v in enumerate(p)) for p in np.ndindex(*size)})
+        == index.size
+    ):
         assert same(t.scatter(d, i, values), last)
 
 
@@ -213,7 +221,9 @@ def test_along_one_dimension(torch, seed):
     n = rng.randint(1, 4)
     shape = [rng.randint(1, 6) for _ in range(n)]
     d = rng.randrange(n)
-    a, t = pair(torch, shape, rng.choice(["int64", "float64", "int16", "float32", "uint8", "complex128"]), rng)
+    a, t = pair(
+        torch, shape, rng.choice(["int64", "float64", "int16", "float32", "uint8", "complex128"]), rng
+    )
     index = [rng.randrange(shape[d]) for _ in range(rng.randint(0, 9))]
     i = torch.tensor(index, dtype=rng.choice([torch.int64, torch.int32]))
     where = (slice(None),) * d + (np.array(index, int),)
@@ -249,7 +259,9 @@ def test_masks(torch, shape, dtype):
         assert np.array_equal(mask.nonzero().numpy(), np.argwhere(chosen))
         assert np.array_equal(v.masked_select(mask).numpy(), values[chosen])
         assert np.array_equal(v[mask].numpy(), values[chosen])
-        assert np.array_equal(v.masked_fill(mask, 1).numpy(), np.where(chosen, np.ones(1, values.dtype), values))
+        assert np.array_equal(
+            v.masked_fill(mask, 1).numpy(), np.where(chosen, np.ones(1, values.dtype), values)
+        )
         source = v.flip(0).contiguous()
         want = values.copy()
         want[chosen] = source.numpy().reshape(-1)[: int(chosen.sum())]
@@ -257,8 +269,9 @@ def test_masks(torch, shape, dtype):
         if len(shape) == 2:
             assert np.array_equal(mask.t().nonzero().numpy(), np.argwhere(chosen.T))
             assert np.array_equal(v.t()[mask.t()].numpy(), values.T[chosen.T])
-    assert np.array_equal((v - v).nonzero().numpy() if dtype != "bool" else (v ^ v).nonzero().numpy(),
-                          np.zeros((0, len(shape))))  # fmt: skip
+    assert np.array_equal(
+        (v - v).nonzero().numpy() if dtype != "bool" else (v ^ v).nonzero().numpy(), np.zeros((0, len(shape)))
+    )
 
 
 def test_nonzero_counts_bits_as_values(torch):
@@ -297,8 +310,13 @@ def test_gradients(torch):
     w = torch.tensor([1.0, 10.0, 100.0, 1000.0], dtype=torch.float64)
     want = [0, 11, 0, 100, 1000]
     j = i % 5
-    for f in (lambda: x[i], lambda: x.index_select(0, j), lambda: x.gather(0, j), lambda: x.take(i),
-              lambda: x.take_along_dim(j, 0)):  # fmt: skip
+    for f in (
+        lambda: x[i],
+        lambda: x.index_select(0, j),
+        lambda: x.gather(0, j),
+        lambda: x.take(i),
+        lambda: x.take_along_dim(j, 0),
+    ):
         (grad,) = torch.autograd.grad((f() * w).sum(), x)
         assert grad.tolist() == want
     mask = torch.tensor([True, False, True, False, False])

@@ -37,7 +37,9 @@ def test_cat_and_stack(torch, seed):
     n = rng.randint(1, 4)
     shape = [rng.choice([1, 2, 5, 20]) for _ in range(n)]
     d = rng.randrange(-n, n)
-    dtypes = rng.choice([["float32"], ["int64", "float32"], ["uint8", "int16"], ["complex128"], ["bool", "uint8"]])
+    dtypes = rng.choice(
+        [["float32"], ["int64", "float32"], ["uint8", "int16"], ["complex128"], ["bool", "uint8"]]
+    )
     arrays, tensors = [], []
     for _ in range(rng.randint(1, 5)):
         size = list(shape)
@@ -48,10 +50,13 @@ def test_cat_and_stack(torch, seed):
     want = np.concatenate(arrays, d)
     got = torch.cat(tensors, d)
     assert same(got, want) and str(got.dtype).split(".")[1] == str(np.result_type(*arrays)).replace(
-        "float64", str(got.dtype).split(".")[1])  # fmt: skip
+        "float64", str(got.dtype).split(".")[1]
+    )
     assert same(torch.cat([torch.zeros(0, dtype=tensors[0].dtype)] + tensors, d), want)
     out = torch.zeros(0, dtype=torch.complex128)
-    assert torch.cat(tensors, d, out=out) is out and same(out.real if "complex" not in dtypes[0] else out, want)
+    assert torch.cat(tensors, d, out=out) is out and same(
+        out.real if "complex" not in dtypes[0] else out, want
+    )
     shape[d] = 3
     parts = [pair(torch, shape, dtypes[0], rng) for _ in range(3)]
     for k in range(-n - 1, n + 1):
@@ -94,7 +99,10 @@ def test_pad(torch, mode, seed):
     want = np.pad(a, [[0, 0], [0, 0]] + widths, MODES[mode])
     assert same(torch.nn.functional.pad(t, flat, mode), want)
     if mode == "constant":
-        assert same(torch.nn.functional.pad(t, flat, mode, -1), np.pad(a, [[0, 0], [0, 0]] + widths, constant_values=-1))
+        assert same(
+            torch.nn.functional.pad(t, flat, mode, -1),
+            np.pad(a, [[0, 0], [0, 0]] + widths, constant_values=-1),
+        )
         cut = torch.nn.functional.pad(t, [-1, 2])
         assert same(cut, np.pad(a, [[0, 0]] * (n + 1) + [[0, 2]])[..., 1:])
     elif mode != "circular":
@@ -129,9 +137,14 @@ def test_repeat_interleave(torch, seed):
     a, t = pair(torch, shape, "int32", rng)
     d = rng.randrange(n)
     counts = [rng.randint(0, 3) for _ in range(shape[d])]
-    assert same(t.repeat_interleave(2), np.repeat(a, 2)) and same(t.repeat_interleave(3, d), np.repeat(a, 3, d))
+    assert same(t.repeat_interleave(2), np.repeat(a, 2)) and same(
+        t.repeat_interleave(3, d), np.repeat(a, 3, d)
+    )
     assert same(t.repeat_interleave(torch.tensor(counts), d), np.repeat(a, counts, d))
-    assert torch.repeat_interleave(torch.tensor(counts)).tolist() == np.repeat(np.arange(len(counts)), counts).tolist()
+    assert (
+        torch.repeat_interleave(torch.tensor(counts)).tolist()
+        == np.repeat(np.arange(len(counts)), counts).tolist()
+    )
     with pytest.raises(RuntimeError):
         t.repeat_interleave(torch.tensor([-1] * shape[d]), d)
 
@@ -140,16 +153,27 @@ def test_grids_and_products(torch):
     """meshgrid, broadcast_tensors, cartesian_prod, combinations, diag, diag_embed."""
     xs = [torch.arange(2), torch.arange(3) * 10, torch.arange(4) * 100]
     for indexing in ("ij", "xy"):
-        for got, want in zip(torch.meshgrid(*xs, indexing=indexing),
-                             np.meshgrid(*[x.numpy() for x in xs], indexing=indexing)):  # fmt: skip
+        for got, want in zip(
+            torch.meshgrid(*xs, indexing=indexing), np.meshgrid(*[x.numpy() for x in xs], indexing=indexing)
+        ):
             assert same(got, want)
-    assert [tuple(t.shape) for t in torch.broadcast_tensors(torch.zeros(3, 1), torch.zeros(4))] == [(3, 4)] * 2
-    with pytest.raises(RuntimeError, match="must match the size of tensor b|are not broadcastable|must match the existing size"):
+    assert [tuple(t.shape) for t in torch.broadcast_tensors(torch.zeros(3, 1), torch.zeros(4))] == [
+        (3, 4)
+    ] * 2
+    with pytest.raises(
+        RuntimeError,
+        match="must match the size of tensor b|are not broadcastable|must match the existing size",
+    ):
         torch.broadcast_tensors(torch.zeros(3), torch.zeros(4))
-    assert torch.cartesian_prod(*xs).tolist() == [list(p) for p in itertools.product(*[x.tolist() for x in xs])]
+    assert torch.cartesian_prod(*xs).tolist() == [
+        list(p) for p in itertools.product(*[x.tolist() for x in xs])
+    ]
     y = torch.arange(5)
     for r in range(4):
-        for repeated, function in ((False, itertools.combinations), (True, itertools.combinations_with_replacement)):
+        for repeated, function in (
+            (False, itertools.combinations),
+            (True, itertools.combinations_with_replacement),
+        ):
             want = [list(p) for p in function(range(5), r)] if r else []
             assert torch.combinations(y, r, repeated).tolist() == want
     for k in (-2, 0, 1):
@@ -161,11 +185,22 @@ def test_gradients(torch):
     """Each copy of an element adds to its gradient."""
     x = torch.arange(6.0, dtype=torch.float64).reshape(2, 3).requires_grad_()
     pad = torch.nn.functional.pad
-    for f in (lambda t: torch.cat([t, t * 2, t], 1), lambda t: torch.stack([t, t]), lambda t: t.repeat(2, 3),
-              lambda t: t.roll(1, 0), lambda t: t.flip(1), lambda t: t.rot90(1), lambda t: t.repeat_interleave(2, 1),
-              lambda t: t.repeat_interleave(torch.tensor([2, 3]), 0), lambda t: pad(t, (1, -1, 2, 0)),
-              lambda t: pad(t, (2, 1), "reflect"), lambda t: pad(t, (2, 1), "replicate"),
-              lambda t: pad(t[None], (2, 1), "circular"), lambda t: torch.diag_embed(t), lambda t: t.tile(2)):  # fmt: skip
+    for f in (
+        lambda t: torch.cat([t, t * 2, t], 1),
+        lambda t: torch.stack([t, t]),
+        lambda t: t.repeat(2, 3),
+        lambda t: t.roll(1, 0),
+        lambda t: t.flip(1),
+        lambda t: t.rot90(1),
+        lambda t: t.repeat_interleave(2, 1),
+        lambda t: t.repeat_interleave(torch.tensor([2, 3]), 0),
+        lambda t: pad(t, (1, -1, 2, 0)),
+        lambda t: pad(t, (2, 1), "reflect"),
+        lambda t: pad(t, (2, 1), "replicate"),
+        lambda t: pad(t[None], (2, 1), "circular"),
+        lambda t: torch.diag_embed(t),
+        lambda t: t.tile(2),
+    ):
         weights = torch.arange(1.0, f(x).numel() + 1, dtype=torch.float64).reshape(f(x).shape)
         (grad,) = torch.autograd.grad((f(x) * weights).sum(), x)
         for i in range(2):

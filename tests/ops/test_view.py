@@ -17,8 +17,22 @@ def test_recorded(torch, expression, want):
 
 def random_step(rng, a, t):
     """The same random view of an array and of a tensor."""
-    kind = rng.choice(["transpose", "permute", "select", "slice", "narrow", "unsqueeze", "squeeze", "expand",
-                       "diagonal", "unfold", "movedim", "reshape"])  # fmt: skip
+    kind = rng.choice(
+        [
+            "transpose",
+            "permute",
+            "select",
+            "slice",
+            "narrow",
+            "unsqueeze",
+            "squeeze",
+            "expand",
+            "diagonal",
+            "unfold",
+            "movedim",
+            "reshape",
+        ]
+    )
     n = a.ndim
     if kind == "unsqueeze":
         d = rng.randint(0, n)
@@ -55,7 +69,11 @@ def random_step(rng, a, t):
         length = rng.randint(0, size - start)
         return a[(slice(None),) * d + (slice(start, start + length),)], t.narrow(d, start, length)
     if kind == "slice":
-        cut = slice(rng.randint(-size - 1, size + 1), rng.choice([None, rng.randint(-size - 1, size + 1)]), rng.randint(1, 3))
+        cut = slice(
+            rng.randint(-size - 1, size + 1),
+            rng.choice([None, rng.randint(-size - 1, size + 1)]),
+            rng.randint(1, 3),
+        )
         index = (slice(None),) * d + (cut,)
         return a[index], t[index]
     if kind == "unfold":
@@ -169,7 +187,13 @@ def test_view_of_other_type(torch):
 def test_conjugate_and_negative_bits(torch):
     """Views of conjugated and negated tensors keep the bit and the values."""
     c = torch.tensor([[1 + 2j, 3 - 4j, 5j], [7 + 0j, -8 + 9j, 0j]])
-    for f in (lambda t: t.t(), lambda t: t[1:], lambda t: t.reshape(6), lambda t: t.diagonal(), lambda t: t.unbind()[1]):
+    for f in (
+        lambda t: t.t(),
+        lambda t: t[1:],
+        lambda t: t.reshape(6),
+        lambda t: t.diagonal(),
+        lambda t: t.unbind()[1],
+    ):
         assert f(c.conj()).is_conj() and f(c.conj()).tolist() == f(c).conj().resolve_conj().tolist()
     assert c.conj().imag.is_neg() and c.conj().imag.tolist() == [[-2, 4, -5], [0, -9, 0]]
     assert torch.view_as_real(c).shape == (2, 3, 2)
