@@ -15,7 +15,7 @@
 #endif
 
 #define MAX_OPERANDS 5
-#define BUFFER_BYTES 4096
+#define BUFFER_BYTES 8192
 
 int64_t mt_cpu_stream_bytes = INT64_MAX;
 

@@ -29,13 +29,17 @@
         POWER_LOOP(FN(reciprocal)(x * x));
 #endif
 #if IS_FLOAT && BITS == 32
+    T exponent[256]; /* as data: conditions on one number keep a loop from vectorising */
+
+    for (int64_t j = 0; j < n && j < 256; j++)
+        exponent[j] = p0;
     for (int64_t i = 0; i < n; i += 256) {
         int m = n - i < 256 ? (int)(n - i) : 256, rare = 0;
         T block[256];
 
         for (int j = 0; j < m; j++) {
-            rare |= FN(pow_is_rare)(LOAD(a[i + j]), p0);
-            block[j] = FN(pow_fast)(LOAD(a[i + j]), p0);
+            rare |= FN(pow_is_rare)(LOAD(a[i + j]), exponent[j]);
+            block[j] = FN(pow_fast)(LOAD(a[i + j]), exponent[j]);
         }
         for (int j = 0; rare && j < m; j++)
             if (FN(pow_is_rare)(LOAD(a[i + j]), p0))

@@ -437,6 +437,11 @@ MT_HD double mt_erf_f64(double x)
     return copysign(a > 1.0 ? large : small, x);
 }
 
+MT_HD double mt_normal_cdf_f64(double x)
+{
+    return 0.5 * (1.0 + mt_erf_f64(x * 0.70710678118654752440));
+}
+
 /* --- sine and cosine --- */
 
 typedef struct mt_trig_parts64 {

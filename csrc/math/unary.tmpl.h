@@ -196,7 +196,7 @@ MT_HD T FN(silu)(T a)
 
 MT_HD T FN(gelu)(T a)
 {
-    return NUM(0.5) * a * (NUM(1) + FN(erf)(a * NUM(0.70710678118654752440)));
+    return a * FN(normal_cdf)(a);
 }
 
 MT_HD T FN(gelu_tanh)(T a)

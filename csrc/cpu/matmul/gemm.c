@@ -168,14 +168,25 @@ static void run_split(const mt_gemm *g, const kind *k, mt_gemm_path path)
     mt_parallel_for(n, ns / (double)n, chunk, run_range, &s);
 }
 
+/* So small that the choice of the path would cost more than it gains. */
+static inline bool is_tiny(const mt_gemm *g)
+{
+    return g->m <= 16 && g->n <= 16 && g->k <= 32 && g->k > 0 && g->b_col == 1 && g->c_col == 1;
+}
+
 static void run(const mt_gemm *given, const kind *k)
 {
-    mt_gemm g = *given;
+    mt_gemm g;
     mt_gemm_path path;
     bool turned;
 
-    if (g.m <= 0 || g.n <= 0)
+    if (given->m <= 0 || given->n <= 0)
         return;
+    if (is_tiny(given)) {
+        k->serial(given, MT_GEMM_DIRECT);
+        return;
+    }
+    g = *given;
     path = prepare(&g, &turned, k);
     run_split(&g, k, path);
 }

@@ -637,8 +637,16 @@ static void ME(run_dot)(const mt_gemm *given)
 
 void MT_ISA_NAME(ME(mt_gemm_serial))(const mt_gemm *given, mt_gemm_path path)
 {
-    mt_gemm g = *given;
+    mt_gemm g;
 
+    if (path == MT_GEMM_DIRECT && given->beta == 0) { /* small products come here */
+        if (given->m <= LOW && given->k <= KC)
+            ME(run_low)(given);
+        else
+            ME(run_direct)(given);
+        return;
+    }
+    g = *given;
     if (path == MT_GEMM_AUTO) {
         ME(run_plain)(&g);
         return;

@@ -4,6 +4,7 @@
    the interpreter lock may be away. */
 #include "core/op.h"
 #include "core/shape.h"
+#include "cpu/matmul/gemm.h"
 #include "cpu/matmul/product.h"
 
 static const mt_scalar one = {MT_CAT_INT, 0, {1}}, zero = {MT_CAT_INT, 0, {0}};
@@ -82,7 +83,7 @@ static mt_product new_product(mt_dtype dtype, int64_t m, int64_t n, int64_t k)
     return p;
 }
 
-int mt_cpu_mm(mt_tensor *out, mt_tensor *self, mt_tensor *mat2)
+static int mm(mt_tensor *out, mt_tensor *self, mt_tensor *mat2)
 {
     mt_tensor *tensors[] = {out, self, mat2};
     mt_product p = new_product((mt_dtype)self->dtype, self->size[0], mat2->size[1], self->size[1]);
@@ -91,6 +92,39 @@ int mt_cpu_mm(mt_tensor *out, mt_tensor *self, mt_tensor *mat2)
     p.b = matrix(mat2);
     p.c = operand(out, 0, out->stride[0], out->stride[1]);
     return run(&p, tensors, 3);
+}
+
+/* float32 matrices small enough that nothing runs beside them; out has contiguous rows. */
+static void small_mm(mt_tensor *out, const mt_tensor *self, const mt_tensor *mat2)
+{
+    mt_gemm g;
+
+    g.m = self->size[0];
+    g.n = mat2->size[1];
+    g.k = self->size[1];
+    g.a = mt_tensor_const_data(self);
+    g.b = mt_tensor_const_data(mat2);
+    g.c = mt_tensor_mutable_data(out);
+    g.d = NULL;
+    g.a_row = self->stride[0];
+    g.a_col = self->stride[1];
+    g.b_row = mat2->stride[0];
+    g.b_col = mat2->stride[1];
+    g.c_row = out->stride[0];
+    g.c_col = 1;
+    g.d_row = g.d_col = 0;
+    g.alpha = 1;
+    g.beta = 0;
+    mt_gemm_f32(&g);
+}
+
+int mt_cpu_mm(mt_tensor *out, mt_tensor *self, mt_tensor *mat2)
+{
+    if (self->dtype == MT_DTYPE_f32 && (out->flags & MT_FLAG_CONTIGUOUS) && self->numel < 4096 && mat2->numel < 4096) {
+        small_mm(out, self, mat2);
+        return 0;
+    }
+    return mm(out, self, mat2);
 }
 
 int mt_cpu_bmm(mt_tensor *out, mt_tensor *self, mt_tensor *mat2)
