@@ -16,13 +16,15 @@
 #include "core/dtype.h"
 
 /* MT_HD: a formula, inlined into its loop so that the compiler can vectorise it. MT_HD_BIG: a long
-   one that stays a call. */
+   one that stays a call; MT_HD_CONST: such a call that loops make once when its argument does not change. */
 #if defined(__CUDACC__)
 #define MT_HD static __host__ __device__ __forceinline__
 #define MT_HD_BIG static __host__ __device__ __noinline__ MT_UNUSED
+#define MT_HD_CONST MT_HD_BIG
 #else
 #define MT_HD static MT_ALWAYS_INLINE
 #define MT_HD_BIG static MT_UNUSED MT_NOINLINE
+#define MT_HD_CONST static MT_UNUSED __attribute__((noinline, const))
 #endif
 
 /* One rounding where the machine has it (v3, v4, Arm, CUDA), two on v2. */

@@ -78,7 +78,7 @@ MT_HD T FN(round)(T a)
 }
 
 /* A power of ten, exact up to 10^22 in double. */
-MT_HD double FN(power_of_ten)(int n)
+MT_HD_CONST double FN(power_of_ten)(int n)
 {
     double r = 1.0, base = 10.0;
 
