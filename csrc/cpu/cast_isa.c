@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Conversion between any two dtypes, one table per ISA level. Each pair of the ten computing dtypes has a contiguous
-   kernel that the compiler vectorises; float16 and bfloat16 convert to and from float, other partners in two steps
-   through a small buffer, and strided operands are gathered and scattered around the kernels.
-   Rules: floating point to integer truncates, out of range as x86 does; to uint8 through 64 bits (PyTorch wraps there);
-   to bool is != 0; complex to real drops the imaginary part; to half formats rounds to nearest even. */
+/* Conversion between any two dtypes, one table per ISA level. Each pair of the ten computing dtypes
+   has a contiguous kernel that the compiler vectorises; float16 and bfloat16 convert to and from
+   float, other partners in two steps through a small buffer, and strided operands are gathered and
+   scattered around the kernels. Rules: floating point to integer truncates, out of range as x86
+   does; to uint8 through 64 bits (PyTorch wraps there); to bool is != 0; complex to real drops the
+   imaginary part; to half formats rounds to nearest even. */
 #include <string.h>
 
 #include "cpu/cpu_internal.h"
@@ -15,7 +16,8 @@
 
 typedef void cast_kernel(char *dst, const char *src, int64_t n);
 
-/* --- one element: to_<token> of an int64 (i), a smaller integer or bool (s), a float (f), a double (d) --- */
+/* --- one element: to_<token> of an int64 (i), a smaller integer or bool (s), a float (f), a double
+   (d) --- */
 
 #define INT_RULES(token, type, from_float, from_double)    \
     static inline type i_to_##token(int64_t v)             \
@@ -133,8 +135,9 @@ KERNEL(half, uint16_t, half, uint16_t, s[i])
 /* --- any strides --- */
 
 /* first alone, or first into floats and second from floats. */
-static inline void run(cast_kernel *first, cast_kernel *second, int from_size, int to_size, char *dst, int64_t dst_stride,
-                       const char *src, int64_t src_stride, int64_t n)
+static inline void run(cast_kernel *first, cast_kernel *second, int from_size, int to_size,
+                       char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
+                       int64_t n)
 {
     MT_ALIGNED(64) char in[BUFFER_BYTES], middle[BUFFER_BYTES], out[BUFFER_BYTES];
     const int64_t block = BUFFER_BYTES / 16;

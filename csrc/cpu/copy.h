@@ -10,8 +10,8 @@
 
 #include "core/tensor.h"
 
-/* Same dtype on both sides, strides in bytes, outermost dim first, itemsize 1, 2, 4, 8 or 16. The two must not
-   overlap. Transposes go through tiles; large copies run in parallel. */
+/* Same dtype on both sides, strides in bytes, outermost dim first, itemsize 1, 2, 4, 8 or 16. The
+   two must not overlap. Transposes go through tiles; large copies run in parallel. */
 void mt_cpu_copy_strided(char *dst, const int64_t *dst_stride, const char *src, const int64_t *src_stride,
                          const int64_t *size, int ndim, size_t itemsize);
 

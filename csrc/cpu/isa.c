@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses the loop tables of this machine. Generated loop files and cast_isa.c exist once per ISA level and
-   export one table each; the names of all of them are listed here and nowhere else. The choice is made
-   once, before the first op, and never changes. */
+/* Chooses the loop tables of this machine. Generated loop files and cast_isa.c exist once per ISA
+   level and export one table each; the names of all of them are listed here and nowhere else. The
+   choice is made once, before the first op, and never changes. */
 #include "cpu/isa.h"
 
 #include "cpu/cpu_internal.h"

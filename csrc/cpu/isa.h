@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ISA levels: how files compiled once per level name their symbols, and how the tables of the level of this
-   machine are chosen. See the README of this folder. */
+/* ISA levels: how files compiled once per level name their symbols, and how the tables of the level
+   of this machine are chosen. See the README of this folder. */
 #ifndef MT_CPU_ISA_H
 #define MT_CPU_ISA_H
 

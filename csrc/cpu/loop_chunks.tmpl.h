@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The body of a float16 kernel: sixteen elements are converted to float in registers, computed, and converted back. The last
-   chunk goes through small buffers. Part of loop_pointwise.tmpl.h, inside the kernel function. */
+/* The body of a float16 kernel: sixteen elements are converted to float in registers, computed, and
+   converted back. The last chunk goes through small buffers. Part of loop_pointwise.tmpl.h, inside
+   the kernel function. */
     for (int64_t i = 0; i < n; i += MT_VEC_CHUNK) {
         const bool whole = n - i >= MT_VEC_CHUNK;
         const size_t m = whole ? MT_VEC_CHUNK : (size_t)(n - i);

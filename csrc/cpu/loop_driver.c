@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The block driver of pointwise loops; see loop_driver.h. Inputs are gathered before the kernel of a block runs and
-   the output is scattered after it, so an output may be the same memory as an input of the same stride.
-   A broadcast operand is copied into its buffer once. */
+/* The block driver of pointwise loops; see loop_driver.h. Inputs are gathered before the kernel of
+   a block runs and the output is scattered after it, so an output may be the same memory as an
+   input of the same stride. A broadcast operand is copied into its buffer once. */
 #include "cpu/loop_driver.h"
 
 #include <stdbool.h>
@@ -44,8 +44,8 @@ static void repeat(char *buffer, const char *item, size_t itemsize, int64_t n)
     }
 }
 
-static bool overlaps_output(int n_operands, const uint8_t *itemsize, char *const *data, const int64_t *stride,
-                            int64_t n)
+static bool overlaps_output(int n_operands, const uint8_t *itemsize, char *const *data,
+                            const int64_t *stride, int64_t n)
 {
     uintptr_t begin = (uintptr_t)data[0], end = begin + (uintptr_t)(n * itemsize[0]);
 

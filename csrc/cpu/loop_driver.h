@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs a contiguous kernel over operands with any strides: block by block, inputs that are not contiguous are
-   gathered into small buffers, outputs scattered from one. Outputs larger than half the last-level cache are written
-   with streaming stores. Buffers stay in the first-level cache. */
+/* Runs a contiguous kernel over operands with any strides: block by block, inputs that are not
+   contiguous are gathered into small buffers, outputs scattered from one. Outputs larger than half
+   the last-level cache are written with streaming stores. Buffers stay in the first-level cache. */
 #ifndef MT_CPU_LOOP_DRIVER_H
 #define MT_CPU_LOOP_DRIVER_H
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pointwise skeleton: from the formula OP of the dtype in scope to one mt_loop_fn named <LOOP>_<XS>. The
-   formula is instantiated once, in a kernel over contiguous operands; other strides reach the same kernel in
-   blocks (loop_driver). Kernels come in three forms: a plain loop; blocks with a fast formula and a repair of rare arguments
-   (MT_RARE_<op>, math/elementary.h); chunks for float16. Two more treat a number that is usually 1, and exponents. Macros: see the README of this folder. */
+/* The pointwise skeleton: from the formula OP of the dtype in scope to one mt_loop_fn named
+   <LOOP>_<XS>. The formula is instantiated once, in a kernel over contiguous operands; other
+   strides reach the same kernel in blocks (loop_driver). Kernels come in three forms: a plain loop;
+   blocks with a fast formula and a repair of rare arguments (MT_RARE_<op>, math/elementary.h);
+   chunks for float16. Two more treat a number that is usually 1, and exponents. Macros: see the
+   README of this folder. */
 #ifndef T
 #include "cpu/loops.h"
 #include "math/dtype/f32.h"

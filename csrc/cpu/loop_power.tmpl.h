@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The body of the kernel of a power with one number as exponent: loops for the usual exponents, then the general one. Part
-   of loop_pointwise.tmpl.h, inside the kernel function. */
+/* The body of the kernel of a power with one number as exponent: loops for the usual exponents,
+   then the general one. Part of loop_pointwise.tmpl.h, inside the kernel function. */
 #define POWER_LOOP(expression)              \
     do {                                    \
         MT_IVDEP                            \

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reduction skeleton: from the op OP of the dtype in scope to `static const mt_reduce_loops <OP>_<XS>`. math/reduce.h says
-   which class an op belongs to; each class is one file. See the README of this folder for states and params. */
+/* The reduction skeleton: from the op OP of the dtype in scope to `static const mt_reduce_loops
+   <OP>_<XS>`. math/reduce.h says which class an op belongs to; each class is one file. See the
+   README of this folder for states and params. */
 #ifndef T
 #include "cpu/loops.h"
 #include "math/dtype/f32.h"
 #define OP sum
 #endif
 
-/* Elements of a row that are reduced in lanes before they join the state; rows of a column block. */
+/* Elements of a row that are reduced in lanes before they join the state; rows of a column block.
+   */
 #ifndef REDUCE_BLOCK
 #define REDUCE_BLOCK 4096
 #define REDUCE_ROWS 64
-/* Joins the lanes by halves into the first one; the numbers are constants, so each stage is a few vector instructions. */
+/* Joins the lanes by halves into the first one; the numbers are constants, so each stage is a few
+   vector instructions. */
 #define REDUCE_STAGE(acc, lanes, half, join)                \
     if ((lanes) > (half))                                   \
         for (int j = 0; j < (half); j++)                    \

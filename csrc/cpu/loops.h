@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Everything a generated loop file includes before its first stanza: all formulas, the vector helpers
-   and the driver for operands that are not contiguous. */
+/* Everything a generated loop file includes before its first stanza: all formulas, the vector
+   helpers and the driver for operands that are not contiguous. */
 #ifndef MT_CPU_LOOPS_H
 #define MT_CPU_LOOPS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Class "norm": the fold depends on the number p. State: a double. Included by loop_reduce.tmpl.h with OP and a
-   dtype in scope. */
+/* Class "norm": the fold depends on the number p. State: a double. Included by loop_reduce.tmpl.h
+   with OP and a dtype in scope. */
 
 #define FOLD_OP norm_zero
 #define FOLD_STEM norm_zero
@@ -38,14 +38,15 @@
 
 static void SYMBOL(_init)(char *state, int64_t n_out, const void *params)
 {
-    double *s = (double *)(void *)state, start = ((const double *)params)[0] == -(double)MT_INF ? (double)MT_INF : 0.0;
+    double *s = (double *)(void *)state, p = ((const double *)params)[0];
+    double start = p == -(double)MT_INF ? (double)MT_INF : 0.0;
 
     for (int64_t k = 0; k < n_out; k++)
         s[k] = start;
 }
 
-static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in,
-                          int64_t in_stride, int64_t first, const void *params)
+static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t out_stride,
+                          int64_t n_in, int64_t in_stride, int64_t first, const void *params)
 {
     double p = ((const double *)params)[0];
 
@@ -74,8 +75,8 @@ static void SYMBOL(_merge)(char *state, const char *other, int64_t n_out, const 
                                       : s[k] + o[k];
 }
 
-static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const char *state, int64_t n_out, int64_t count,
-                            const void *params)
+static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const char *state,
+                            int64_t n_out, int64_t count, const void *params)
 {
     const double *s = (const double *)(const void *)state;
 
@@ -90,8 +91,8 @@ static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const c
     }
 }
 
-static const mt_reduce_loops MT_LOOP_SYMBOL(OP, XS) = {SYMBOL(_init), SYMBOL(_step), SYMBOL(_merge), SYMBOL(_finish),
-                                                       sizeof(double)};
+static const mt_reduce_loops MT_LOOP_SYMBOL(OP, XS) = {
+    SYMBOL(_init), SYMBOL(_step), SYMBOL(_merge), SYMBOL(_finish), sizeof(double)};
 
 #undef SYMBOL
 #undef STEP_OF

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Mean and sum of squared deviations of a block, computed in LANE_TYPE (float or double) from reals: two passes
-   over data that is in the first-level cache, the second around the rounded mean, whose own error is taken back at the end.
-   Included by reduce_moment.tmpl.h with LANE_TYPE and NAME(part). */
+/* Mean and sum of squared deviations of a block, computed in LANE_TYPE (float or double) from
+   reals: two passes over data that is in the first-level cache, the second around the rounded mean,
+   whose own error is taken back at the end. Included by reduce_moment.tmpl.h with LANE_TYPE and
+   NAME(part). */
 #define SPREAD_LANES (256 / (int)sizeof(LANE_TYPE))
 
 static inline LANE_TYPE NAME(_join_lanes)(LANE_TYPE *acc)
@@ -48,8 +49,10 @@ MT_ONE_COPY static void NAME(_row)(double *mean, double *m2, const REAL *x, int 
     *m2 = second < 0 ? 0 : second;
 }
 
-/* The same for `width` columns; rows are REAL, in_stride bytes apart, at most REDUCE_ROWS of them. */
-MT_ONE_COPY static void NAME(_columns)(double *mean, double *m2, const char *in, int64_t in_stride, int rows, int width)
+/* The same for `width` columns; rows are REAL, in_stride bytes apart, at most REDUCE_ROWS of them.
+   */
+MT_ONE_COPY static void NAME(_columns)(double *mean, double *m2, const char *in, int64_t in_stride,
+                                       int rows, int width)
 {
     MT_ALIGNED(64) LANE_TYPE center[MOMENT_COLUMNS], a[MOMENT_COLUMNS], b[MOMENT_COLUMNS];
 

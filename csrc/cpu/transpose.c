@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transposes through a buffer. Scattered single lines cost three times what short runs do, on both sides, so a tile
-   reads a run of some lines from each row of the source and writes a run of some lines to each row of the
-   destination. In between, registers of 16 bytes are transposed as squares: pairs of rows are interleaved, log2 of the
-   elements in a register times. */
+/* Transposes through a buffer. Scattered single lines cost three times what short runs do, on both
+   sides, so a tile reads a run of some lines from each row of the source and writes a run of some
+   lines to each row of the destination. In between, registers of 16 bytes are transposed as
+   squares: pairs of rows are interleaved, log2 of the elements in a register times. */
 #include <string.h>
 
 #include "base/macros.h"
@@ -10,8 +10,8 @@
 
 #define BUFFER_BYTES 36864
 
-/* Registers as vectors of each element size. Interleaving the first or second halves of two of them is one
-   instruction everywhere. */
+/* Registers as vectors of each element size. Interleaving the first or second halves of two of them
+   is one instruction everywhere. */
 typedef uint8_t vec_1 __attribute__((vector_size(16)));
 typedef uint16_t vec_2 __attribute__((vector_size(16)));
 typedef uint32_t vec_4 __attribute__((vector_size(16)));
@@ -29,8 +29,9 @@ typedef uint64_t vec_16 __attribute__((vector_size(16)));
 #define LOW_16(a, b) (a)
 #define HIGH_16(a, b) (b)
 
-/* square_N transposes N x N elements, N = 16 / itemsize: each round interleaves row i with row i + N / 2; after log2(N)
-   rounds the rows are the columns. tile_N applies it to `rows` x `cols` elements, multiples of N. */
+/* square_N transposes N x N elements, N = 16 / itemsize: each round interleaves row i with row i +
+   N / 2; after log2(N) rounds the rows are the columns. tile_N applies it to `rows` x `cols`
+   elements, multiples of N. */
 #define DEFINE_TILE(size, N, rounds)                                                                          \
     static inline void square_##size(char *dst, int64_t dst_stride, const char *src, int64_t src_stride)      \
     {                                                                                                         \
@@ -66,9 +67,10 @@ DEFINE_TILE(16, 1, 0)
 typedef void tile_fn(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows, int64_t cols);
 static tile_fn *const tiles[17] = {[1] = tile_1, [2] = tile_2, [4] = tile_4, [8] = tile_8, [16] = tile_16};
 
-/* What is left beside whole squares: columns from `w` on of `height` rows, then the rows from `height` on. */
-static void ragged_edges(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows, int64_t cols,
-                         int64_t height, int64_t w, int itemsize)
+/* What is left beside whole squares: columns from `w` on of `height` rows, then the rows from
+   `height` on. */
+static void ragged_edges(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
+                         int64_t rows, int64_t cols, int64_t height, int64_t w, int itemsize)
 {
     for (int64_t k = w; k < cols; k++)
         mt_cpu_spread(dst + k * itemsize, dst_stride, src + k * src_stride, height, itemsize);
@@ -76,8 +78,8 @@ static void ragged_edges(char *dst, int64_t dst_stride, const char *src, int64_t
         mt_cpu_collect(dst + r * dst_stride, src + r * itemsize, src_stride, cols, itemsize);
 }
 
-void mt_cpu_transpose_small(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows,
-                            int64_t cols, int itemsize)
+void mt_cpu_transpose_small(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
+                            int64_t rows, int64_t cols, int itemsize)
 {
     const int64_t side = 16 / itemsize, height = rows / side * side, w = cols / side * side;
 
@@ -85,12 +87,13 @@ void mt_cpu_transpose_small(char *dst, int64_t dst_stride, const char *src, int6
     ragged_edges(dst, dst_stride, src, src_stride, rows, cols, height, w, itemsize);
 }
 
-void mt_cpu_transpose(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows, int64_t cols,
-                      int itemsize)
+void mt_cpu_transpose(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
+                      int64_t rows, int64_t cols, int itemsize)
 {
     MT_ALIGNED(64) char buffer[BUFFER_BYTES];
     const int64_t side = 16 / itemsize, height = rows / side * side;
-    /* bytes of a run in the destination; one more line keeps the rows of the buffer in different sets */
+    /* bytes of a run in the destination; one more line keeps the rows of the buffer in different
+       sets */
     int64_t run = itemsize == 1 ? 192 : (itemsize == 2 ? 256 : 512), pitch = run + 64, width = run / itemsize;
 
     for (int64_t c = 0; c < cols; c += width) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What compilers do not find by themselves: conversion of many half-precision numbers, streaming
-   stores, and the pragma that says iterations are independent. Every function has a plain C form, and
-   all of them give the same bits on every ISA level. Static: this header is compiled once per level. */
+   stores, and the pragma that says iterations are independent. Every function has a plain C form,
+   and all of them give the same bits on every ISA level. Static: this header is compiled once per
+   level. */
 #ifndef MT_CPU_VEC_H
 #define MT_CPU_VEC_H
 

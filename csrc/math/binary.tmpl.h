@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Formulas of two operands for the real dtypes. Integer arithmetic goes through U, so it wraps; integer
-   division by zero gives 0 (a check before the loop raises). The fused backward formulas of activations take
-   the gradient first. Complex versions are in complex.tmpl.h. */
+/* Formulas of two operands for the real dtypes. Integer arithmetic goes through U, so it wraps;
+   integer division by zero gives 0 (a check before the loop raises). The fused backward formulas of
+   activations take the gradient first. Complex versions are in complex.tmpl.h. */
 #ifndef T
 #include "math/dtype/f32.h"
 #endif
@@ -76,8 +76,9 @@ MT_HD T FN(mul)(T a, T b)
     return (T)((U)a * (U)b);
 }
 
-/* The divisor -1 would trap with the lowest dividend; its quotient is the wrapped negative. Up to 32 bits the quotient of
-   doubles (16 bits: floats) truncates to the right integer, and loops vectorise. */
+/* The divisor -1 would trap with the lowest dividend; its quotient is the wrapped negative. Up to
+   32 bits the quotient of doubles (16 bits: floats) truncates to the right integer, and loops
+   vectorise. */
 MT_HD T FN(div_trunc)(T a, T b)
 {
 #if BITS == 64
@@ -253,7 +254,8 @@ MT_HD bool FN(remainder_is_rare)(T a, T b)
     return FN(fmod_is_rare)(a, b);
 }
 
-/* One number as exponent: the usual ones without a logarithm. The choice is hoisted out of the loop. */
+/* One number as exponent: the usual ones without a logarithm. The choice is hoisted out of the
+   loop. */
 MT_HD T FN(pow_number)(T a, T b)
 {
     if (b == NUM(2))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Comparisons and logical operations of the real dtypes. All give bool; any value but zero counts as
-   true (NaN too). Complex versions are in complex.tmpl.h. */
+/* Comparisons and logical operations of the real dtypes. All give bool; any value but zero counts
+   as true (NaN too). Complex versions are in complex.tmpl.h. */
 #ifndef T
 #include "math/dtype/f32.h"
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The formulas of complex.tmpl.h for complex64 and complex128, and the two that make complex numbers of
-   real ones (OUT_COMPLEX). */
+/* The formulas of complex.tmpl.h for complex64 and complex128, and the two that make complex
+   numbers of real ones (OUT_COMPLEX). */
 #ifndef MT_MATH_COMPLEX_H
 #define MT_MATH_COMPLEX_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Formulas of the complex dtypes, all families. Arithmetic is done in the dtype itself; elementary functions go through
-   double (complex_double.h). Numbers handed to a loop are complex as well. */
+/* Formulas of the complex dtypes, all families. Arithmetic is done in the dtype itself; elementary
+   functions go through double (complex_double.h). Numbers handed to a loop are complex as well. */
 #ifndef T
 #include "math/dtype/c64.h"
 #endif
@@ -53,7 +53,8 @@ MT_HD T FN(conj)(T a)
 
 MT_HD T FN(mul)(T a, T b)
 {
-    return FN(make)(MT_ROUNDED(a.re * b.re) - MT_ROUNDED(a.im * b.im), MT_ROUNDED(a.re * b.im) + MT_ROUNDED(a.im * b.re));
+    return FN(make)(MT_ROUNDED(a.re * b.re) - MT_ROUNDED(a.im * b.im),
+                    MT_ROUNDED(a.re * b.im) + MT_ROUNDED(a.im * b.re));
 }
 
 MT_HD T FN(plus)(T a, T b)
@@ -81,14 +82,15 @@ MT_HD T FN(div)(T a, T b)
     return FN(narrow)(mt_z_div(FN(widen)(a), FN(widen)(b)));
 }
 
-/* complex64 without branches, in double. One infinite part gives zeros, zero gives infinity; zeros have the signs that
-   Smith's division gives them. */
+/* complex64 without branches, in double. One infinite part gives zeros, zero gives infinity; zeros
+   have the signs that Smith's division gives them. */
 MT_HD T FN(reciprocal)(T a)
 {
 #if BITS == 32
     double x = (double)a.re, y = (double)a.im, q = 1.0 / (x * x + y * y);
     float re = (float)(x * q), im = (float)(-y * q), inf = MT_INF;
-    bool wide = (fabsf(a.re) == inf) & (fabsf(a.im) < inf), high = (fabsf(a.im) == inf) & (fabsf(a.re) < inf);
+    bool wide = (fabsf(a.re) == inf) & (fabsf(a.im) < inf);
+    bool high = (fabsf(a.im) == inf) & (fabsf(a.re) < inf);
 
     re = (a.re == 0) & !ISNAN(a) ? (a.im == 0 ? inf : copysignf(0.0f, a.im)) : re;
     im = (a.im == 0) & (a.re != 0) & !ISNAN(a) ? copysignf(0.0f, a.re) : im;
@@ -338,7 +340,8 @@ MT_HD REAL FN(part_to_num)(REAL a, T nan, T posinf, T neginf)
 
 MT_HD T FN(nan_to_num)(T a, T nan, T posinf, T neginf)
 {
-    return FN(make)(FN(part_to_num)(a.re, nan, posinf, neginf), FN(part_to_num)(a.im, nan, posinf, neginf));
+    return FN(make)(FN(part_to_num)(a.re, nan, posinf, neginf),
+                    FN(part_to_num)(a.im, nan, posinf, neginf));
 }
 
 /* --- three operands, filling --- */

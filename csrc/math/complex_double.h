@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Elementary functions of double complex numbers, on top of the real C library. complex.tmpl.h uses them for both complex
-   dtypes: complex64 goes through double, which makes overflow and cancellation of intermediate results harmless.
-   Infinities, NaN and signed zeros follow Annex G of the C standard. The inverse functions use Kahan's formulas ("Branch
-   cuts for complex elementary functions", 1987), and a logarithm beyond 1e8, where those would lose or overflow. */
+/* Elementary functions of double complex numbers, on top of the real C library. complex.tmpl.h uses
+   them for both complex dtypes: complex64 goes through double, which makes overflow and
+   cancellation of intermediate results harmless. Infinities, NaN and signed zeros follow Annex G of
+   the C standard. The inverse functions use Kahan's formulas ("Branch cuts for complex elementary
+   functions", 1987), and a logarithm beyond 1e8, where those would lose or overflow. */
 #ifndef MT_MATH_COMPLEX_DOUBLE_H
 #define MT_MATH_COMPLEX_DOUBLE_H
 
@@ -62,11 +63,13 @@ MT_HD mt_c128 mt_z_div(mt_c128 a, mt_c128 b)
             return mt_z_make(a.re / fabs(b.re), a.im / fabs(b.im));
         ratio = b.im / b.re;
         denominator = b.re + b.im * ratio;
-        return mt_z_make((a.re + MT_ROUNDED(a.im * ratio)) / denominator, (a.im - MT_ROUNDED(a.re * ratio)) / denominator);
+        return mt_z_make((a.re + MT_ROUNDED(a.im * ratio)) / denominator,
+                         (a.im - MT_ROUNDED(a.re * ratio)) / denominator);
     }
     ratio = b.re / b.im;
     denominator = b.re * ratio + b.im;
-    return mt_z_make((MT_ROUNDED(a.re * ratio) + a.im) / denominator, (MT_ROUNDED(a.im * ratio) - a.re) / denominator);
+    return mt_z_make((MT_ROUNDED(a.re * ratio) + a.im) / denominator,
+                     (MT_ROUNDED(a.im * ratio) - a.re) / denominator);
 }
 
 /* e^x * (cos y, sin y) where e^x alone may overflow. */
@@ -104,7 +107,8 @@ MT_HD_BIG mt_c128 mt_z_expm1(mt_c128 z)
         r.re -= 1.0;
         return r;
     }
-    return mt_z_make(e * cos(z.im) - 2.0 * half_sin * half_sin, z.im == 0 ? z.im : exp(z.re) * sin(z.im));
+    return mt_z_make(e * cos(z.im) - 2.0 * half_sin * half_sin,
+                     z.im == 0 ? z.im : exp(z.re) * sin(z.im));
 }
 
 /* log |z|; near the unit circle through log1p. */
@@ -250,9 +254,12 @@ MT_HD_BIG mt_c128 mt_z_asinh(mt_c128 z)
 
     if (!mt_z_is_finite(z)) {
         if (mt_d_is_inf(x))
-            return mt_z_make(x, mt_d_is_inf(y) ? copysign(MT_HALF_PI / 2, y) : (mt_d_is_nan(y) ? y : copysign(0.0, y)));
+            return mt_z_make(x, mt_d_is_inf(y)   ? copysign(MT_HALF_PI / 2, y)
+                                : mt_d_is_nan(y) ? y
+                                                 : copysign(0.0, y));
         if (mt_d_is_inf(y))
-            return mt_z_make(copysign((double)MT_INF, x), mt_d_is_nan(x) ? x : copysign(MT_HALF_PI, y));
+            return mt_z_make(copysign((double)MT_INF, x),
+                             mt_d_is_nan(x) ? x : copysign(MT_HALF_PI, y));
         return mt_z_make((double)MT_NAN, y == 0 ? y : (double)MT_NAN);
     }
     if (fabs(x) > 1e8 || fabs(y) > 1e8) {
@@ -277,7 +284,8 @@ MT_HD_BIG mt_c128 mt_z_acos(mt_c128 z)
             return mt_z_make(mt_d_is_inf(x) ? (x > 0 ? MT_HALF_PI / 2 : MT_HALF_PI * 1.5)
                                             : (mt_d_is_nan(x) ? x : MT_HALF_PI), -y);
         if (mt_d_is_inf(x))
-            return mt_d_is_nan(y) ? mt_z_make(y, x) : mt_z_make(x > 0 ? 0.0 : MT_PI, -copysign(fabs(x), y));
+            return mt_d_is_nan(y) ? mt_z_make(y, x)
+                                  : mt_z_make(x > 0 ? 0.0 : MT_PI, -copysign(fabs(x), y));
         return mt_z_make(x == 0 ? MT_HALF_PI : (double)MT_NAN, (double)MT_NAN);
     }
     if (fabs(x) > 1e8 || fabs(y) > 1e8) {
@@ -310,7 +318,8 @@ MT_HD_BIG mt_c128 mt_z_atanh(mt_c128 z)
     if (mt_d_is_nan(z.re) || mt_d_is_nan(z.im)) {
         if (mt_d_is_inf(z.im))
             return mt_z_make(copysign(0.0, z.re), copysign(MT_HALF_PI, z.im));
-        return mt_z_make(mt_d_is_inf(z.re) || z.re == 0 ? copysign(0.0, z.re) : (double)MT_NAN, (double)MT_NAN);
+        return mt_z_make(mt_d_is_inf(z.re) || z.re == 0 ? copysign(0.0, z.re) : (double)MT_NAN,
+                         (double)MT_NAN);
     }
     if (x > 1e150 || y > 1e150) {
         double h = hypot(x * 0.25, y * 0.25);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Elementary functions of float32 without branches, so that loops over them vectorise. Bounds in ulp are checked over all
-   float32 values by tests/math, on every ISA level: exp, exp2, log, log2, log10, log1p, sin, cos 1; expm1 1.1; tanh, erf,
-   sigmoid 1.5; tan 2.5. MT_FMA32 rounds once on v3 and v4, twice on v2, where exp2 and the logarithms to other bases have 0.2
-   more and results may differ by a unit.
+/* Elementary functions of float32 without branches, so that loops over them vectorise. Bounds in
+   ulp are checked over all float32 values by tests/math, on every ISA level: exp, exp2, log, log2,
+   log10, log1p, sin, cos 1; expm1 1.1; tanh, erf, sigmoid 1.5; tan 2.5. MT_FMA32 rounds once on v3
+   and v4, twice on v2, where exp2 and the logarithms to other bases have 0.2 more and results may
+   differ by a unit.
 
-   Three forms of a function f: mt_f_f32 is right everywhere. Where special cases would cost the common case too much, there
-   are mt_f_fast_f32, right unless mt_f_is_rare_f32 says otherwise, and the loops do a block again when it holds a rare
-   argument (MT_RARE_f in elementary.h). Polynomials were made by the Remez exchange for the interval stated. */
+   Three forms of a function f: mt_f_f32 is right everywhere. Where special cases would cost the
+   common case too much, there are mt_f_fast_f32, right unless mt_f_is_rare_f32 says otherwise, and
+   the loops do a block again when it holds a rare argument (MT_RARE_f in elementary.h). Polynomials
+   were made by the Remez exchange for the interval stated. */
 #ifndef MT_MATH_ELEMENTARY_F32_H
 #define MT_MATH_ELEMENTARY_F32_H
 
@@ -17,7 +19,8 @@
 #define MT_LN2_HIGH32 0x1.62e4p-1f /* 15 bits: products with exponents are exact */
 #define MT_LN2_LOW32 0x1.7f7d1cp-20f
 
-/* A measure of rarity that loops take the maximum of, and the greatest value that is not rare (bits of a float32). */
+/* A measure of rarity that loops take the maximum of, and the greatest value that is not rare (bits
+   of a float32). */
 #define MT_RARE_BEYOND_exp 0x42ae0000u /* 87 */
 #define MT_RARE_BEYOND_tanh 0x422c0000u /* 43 */
 #define MT_RARE_BEYOND_sigmoid 0x42ae0000u /* 87 */
@@ -126,7 +129,8 @@ MT_HD float mt_exp_f32(float x)
     return mt_scale_wide_f32(1.0f + mt_exp_poly_f32(p), p.shifted);
 }
 
-/* Results below the normal numbers are 0. The first is for arguments that are at most 0 (softmax). */
+/* Results below the normal numbers are 0. The first is for arguments that are at most 0 (softmax).
+   */
 MT_HD float mt_exp_down_f32(float x)
 {
     mt_exp_parts32 p = mt_exp_split_f32(x < -87.0f ? -87.0f : x);
@@ -158,7 +162,8 @@ MT_HD float mt_exp2_poly_f32(float f)
 
 MT_HD float mt_exp2_f32(float x)
 {
-    float c = mt_limit_f32(x, -151.0f, 129.0f), shifted = c + MT_SHIFTER32, f = c - (shifted - MT_SHIFTER32);
+    float c = mt_limit_f32(x, -151.0f, 129.0f), shifted = c + MT_SHIFTER32;
+    float f = c - (shifted - MT_SHIFTER32);
 
     return mt_scale_wide_f32(mt_exp2_poly_f32(f), shifted);
 }
@@ -218,7 +223,8 @@ MT_HD float mt_log_sum_f32(float high, float f, float low)
 
 MT_HD float mt_log_join_f32(mt_log_parts32 p)
 {
-    return mt_log_sum_f32(p.exponent * MT_LN2_HIGH32, p.f, MT_FMA32(p.exponent, MT_LN2_LOW32, p.low));
+    return mt_log_sum_f32(p.exponent * MT_LN2_HIGH32, p.f,
+                          MT_FMA32(p.exponent, MT_LN2_LOW32, p.low));
 }
 
 /* What the rounding of a * b loses; b has at most 13 bits. */
@@ -238,7 +244,8 @@ MT_HD float mt_log2_join_f32(mt_log_parts32 p)
 {
     float high = p.f * 0x1.715p+0f, rest = mt_lost_product_f32(p.f, 0x1.715p+0f, high);
 
-    rest = MT_FMA32(p.low, 0x1.715476p+0f, MT_FMA32(p.f, 0x1.1d94aep-14f, rest)); /* log2 e - 0x1.715 */
+    /* 0x1.1d94aep-14 is log2 e - 0x1.715 */
+    rest = MT_FMA32(p.low, 0x1.715476p+0f, MT_FMA32(p.f, 0x1.1d94aep-14f, rest));
     return mt_log_sum_f32(p.exponent, high, rest);
 }
 
@@ -330,8 +337,8 @@ MT_HD float mt_log10_f32(float x)
     return mt_log_special_f32(x, mt_log10_join_f32(mt_log_split_wide_f32(x)));
 }
 
-/* 1 + x = 2^e (1 + f): f = 2^-e x + (2^-e - 1) has one rounding, whose loss is added, and is x itself
-   when e is 0. */
+/* 1 + x = 2^e (1 + f): f = 2^-e x + (2^-e - 1) has one rounding, whose loss is added, and is x
+   itself when e is 0. */
 MT_HD mt_log_parts32 mt_log1p_split_f32(float x)
 {
     mt_log_parts32 p;
@@ -363,7 +370,8 @@ MT_HD float mt_log1p_fast_f32(float x)
 MT_HD float mt_log1p_f32(float x)
 {
     bool is_large = x >= 0x1p24f;
-    mt_log_parts32 p = mt_log1p_split_f32(is_large ? 1.0f : x), q = mt_log_split_f32(is_large ? x : 1.0f);
+    mt_log_parts32 p = mt_log1p_split_f32(is_large ? 1.0f : x);
+    mt_log_parts32 q = mt_log_split_f32(is_large ? x : 1.0f);
     float r;
 
     p.exponent = is_large ? q.exponent : p.exponent;
@@ -378,7 +386,8 @@ MT_HD float mt_log1p_f32(float x)
 
 /* --- tanh, sigmoid, erf --- */
 
-/* 2^x as 2^n (1 + y), for arguments where the error of one rounding of x does not matter. Good to 2^-29 or 2^-23. */
+/* 2^x as 2^n (1 + y), for arguments where the error of one rounding of x does not matter. Good to
+   2^-29 or 2^-23. */
 typedef struct mt_exp2_parts32 {
     float power, y;
 } mt_exp2_parts32;
@@ -447,7 +456,8 @@ MT_HD float mt_tanh_f32(float x)
 MT_HD float mt_sigmoid_parts_f32(float a, float one)
 {
     mt_exp_parts32 p = mt_exp_split_f32(a);
-    float y = mt_exp_poly_f32(p), s = mt_from_bits_f32((mt_bits_f32(p.shifted) << 23) + mt_bits_f32(one));
+    float y = mt_exp_poly_f32(p);
+    float s = mt_from_bits_f32((mt_bits_f32(p.shifted) << 23) + mt_bits_f32(one));
     float sum = s + 1.0f, lost = 1.0f - (sum - s), d = MT_FMA32(s, y, sum), q = 1.0f / d;
 
     lost += MT_FMA32(s, y, sum - d);
@@ -494,7 +504,8 @@ MT_HD float mt_sigmoid_quick_f32(float x)
 /* Below 0.8 an odd polynomial, above 1 - 2^q(|x|). */
 MT_HD float mt_erf_f32(float x)
 {
-    float a = fabsf(x), z = x * x, small = -0x1.56a2a2p-11f, t = a > 4.0f ? 4.0f : a, q = 0x1.3bb656p-12f, large;
+    float a = fabsf(x), z = x * x, small = -0x1.56a2a2p-11f;
+    float t = a > 4.0f ? 4.0f : a, q = 0x1.3bb656p-12f, large;
     float shifted, f, g = 0x1.41fb3ap-13f;
 
     small = MT_FMA32(small, z, 0x1.4d425ep-8f);
@@ -520,11 +531,13 @@ MT_HD float mt_erf_f32(float x)
     return copysignf(a > 0.8f ? large : small, x);
 }
 
-/* The distribution function of the normal distribution, to half a unit of 1 (not of the result): below |x| = 1 an odd
-   polynomial beside 1/2, above 2^q(|x|) or 1 minus that; 0 and 1 beyond 5.66, where erf is +-1 in float. NaN may be lost. */
+/* The distribution function of the normal distribution, to half a unit of 1 (not of the result):
+   below |x| = 1 an odd polynomial beside 1/2, above 2^q(|x|) or 1 minus that; 0 and 1 beyond 5.66,
+   where erf is +-1 in float. NaN may be lost. */
 MT_HD float mt_normal_cdf_f32(float x)
 {
-    float a = fabsf(x), z = x * x, p = 0x1.7fd478p-14f, t = a > 5.66f ? 5.66f : a, q = 0x1.457b5cp-15f;
+    float a = fabsf(x), z = x * x, p = 0x1.7fd478p-14f;
+    float t = a > 5.66f ? 5.66f : a, q = 0x1.457b5cp-15f;
     float shifted, f, g = 0x1.5bb944p-10f, tail;
 
     p = MT_FMA32(p, z, -0x1.30e74cp-10f);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Elementary functions of float64, in the manner of elementary_f32.h (see there for the three forms and for what "rare"
-   means). Bounds in ulp, checked on samples: exp, exp2, log, log1p, sin, cos 1; expm1, log2 1.2; log10 1.3; tanh, erf, sigmoid 1.5. */
+/* Elementary functions of float64, in the manner of elementary_f32.h (see there for the three forms
+   and for what "rare" means). Bounds in ulp, checked on samples: exp, exp2, log, log1p, sin, cos 1;
+   expm1, log2 1.2; log10 1.3; tanh, erf, sigmoid 1.5. */
 #ifndef MT_MATH_ELEMENTARY_F64_H
 #define MT_MATH_ELEMENTARY_F64_H
 
@@ -56,7 +57,8 @@ MT_HD double mt_scale_f64(double value, double shifted)
 
 MT_HD double mt_scale_wide_f64(double value, double shifted)
 {
-    double n = shifted - MT_SHIFTER64, half = n * 0.5 + MT_SHIFTER64, rest = n - (half - MT_SHIFTER64);
+    double n = shifted - MT_SHIFTER64, half = n * 0.5 + MT_SHIFTER64;
+    double rest = n - (half - MT_SHIFTER64);
 
     return value * mt_power_of_two_f64(half) * mt_power_of_two_f64(rest + MT_SHIFTER64);
 }
@@ -125,7 +127,8 @@ MT_HD double mt_exp2_poly_f64(double f)
 
 MT_HD double mt_exp2_f64(double x)
 {
-    double c = mt_limit_f64(x, -1077.0, 1025.0), shifted = c + MT_SHIFTER64, f = c - (shifted - MT_SHIFTER64);
+    double c = mt_limit_f64(x, -1077.0, 1025.0), shifted = c + MT_SHIFTER64;
+    double f = c - (shifted - MT_SHIFTER64);
 
     return mt_scale_wide_f64(MT_FMA64(mt_exp2_poly_f64(f), f, 1.0), shifted);
 }
@@ -186,7 +189,8 @@ MT_HD double mt_log_sum_f64(double high, double f, double low)
 
 MT_HD double mt_log_join_f64(mt_log_parts64 p)
 {
-    return mt_log_sum_f64(p.exponent * MT_LN2_HIGH64, p.f, MT_FMA64(p.exponent, MT_LN2_LOW64, p.low));
+    return mt_log_sum_f64(p.exponent * MT_LN2_HIGH64, p.f,
+                          MT_FMA64(p.exponent, MT_LN2_LOW64, p.low));
 }
 
 /* What the rounding of a * b loses; b has at most 26 bits. */
@@ -203,7 +207,8 @@ MT_HD double mt_lost_product_f64(double a, double b, double product)
 
 MT_HD double mt_log2_join_f64(mt_log_parts64 p)
 {
-    double high = p.f * 0x1.7154760000000p+0, rest = mt_lost_product_f64(p.f, 0x1.7154760000000p+0, high);
+    double high = p.f * 0x1.7154760000000p+0;
+    double rest = mt_lost_product_f64(p.f, 0x1.7154760000000p+0, high);
 
     rest = MT_FMA64(p.low, 0x1.71547652b82fep+0, MT_FMA64(p.f, 0x1.4ae0bf85ddf44p-26, rest));
     return mt_log_sum_f64(p.exponent, high, rest);
@@ -211,7 +216,8 @@ MT_HD double mt_log2_join_f64(mt_log_parts64 p)
 
 MT_HD double mt_log10_join_f64(mt_log_parts64 p)
 {
-    double high = p.f * 0x1.bcb7b10000000p-2, rest = mt_lost_product_f64(p.f, 0x1.bcb7b10000000p-2, high);
+    double high = p.f * 0x1.bcb7b10000000p-2;
+    double rest = mt_lost_product_f64(p.f, 0x1.bcb7b10000000p-2, high);
 
     rest = MT_FMA64(p.low, 0x1.bcb7b1526e50ep-2, MT_FMA64(p.f, 0x1.49b9438ca9aaep-28, rest));
     rest = MT_FMA64(p.exponent, 0x1.f79fef311f12bp-34, rest);
@@ -306,7 +312,8 @@ MT_HD double mt_log1p_fast_f64(double x)
 MT_HD double mt_log1p_f64(double x)
 {
     bool is_large = x >= 0x1p53;
-    mt_log_parts64 p = mt_log1p_split_f64(is_large ? 1.0 : x), q = mt_log_split_f64(is_large ? x : 1.0);
+    mt_log_parts64 p = mt_log1p_split_f64(is_large ? 1.0 : x);
+    mt_log_parts64 q = mt_log_split_f64(is_large ? x : 1.0);
     double r;
 
     p.exponent = is_large ? q.exponent : p.exponent;
@@ -390,7 +397,8 @@ MT_HD double mt_sigmoid_f64(double x)
 MT_HD double mt_sigmoid_quick_f64(double x)
 {
     mt_exp_parts64 p = mt_exp_split_f64(mt_limit_f64(-x, -700.0, 709.0));
-    double s = mt_power_of_two_f64(p.shifted), r = 1.0 / MT_FMA64(s, p.high + mt_exp_tail_f64(p), s + 1.0);
+    double s = mt_power_of_two_f64(p.shifted);
+    double r = 1.0 / MT_FMA64(s, p.high + mt_exp_tail_f64(p), s + 1.0);
 
     return -x > 709.0 ? 0.0 : r;
 }
@@ -398,7 +406,8 @@ MT_HD double mt_sigmoid_quick_f64(double x)
 /* Below 1 an odd polynomial, above 1 - 2^q(|x|). */
 MT_HD double mt_erf_f64(double x)
 {
-    double a = fabs(x), z = x * x, small = -0x1.abae0294db0f9p-31, t = a > 6.0 ? 6.0 : a, q = 0x1.aa3a7a48a1cd0p-40;
+    double a = fabs(x), z = x * x, small = -0x1.abae0294db0f9p-31;
+    double t = a > 6.0 ? 6.0 : a, q = 0x1.aa3a7a48a1cd0p-40;
     double shifted, f, large;
 
     small = MT_FMA64(small, z, 0x1.d71af7602c5a9p-27);
@@ -469,7 +478,8 @@ MT_HD mt_trig_parts64 mt_trig_split_f64(double x)
 {
     mt_trig_parts64 p;
     double shifted = MT_FMA64(x, 0x1.45f306dc9c883p-1, MT_SHIFTER64), n = shifted - MT_SHIFTER64;
-    double a = MT_FMA64(n, -0x1.921fb544p+0, x), b = n * -0x1.0b4611a6p-34, high = a + b, part = high - a, low;
+    double a = MT_FMA64(n, -0x1.921fb544p+0, x), b = n * -0x1.0b4611a6p-34;
+    double high = a + b, part = high - a, low;
 
     low = (a - (high - part)) + (b - part);
     low = MT_FMA64(n, -0x1.3198a2e037073p-69, low);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Powers, exact remainders, inverse and hyperbolic functions. float32 without branches, error at most 2.5 ulp (pow and fmod:
-   1 and exact); arguments outside the common range are "rare" and go to the C library (see elementary_f32.h for the three
-   forms of a function). float64 calls the C library except for fmod. */
+/* Powers, exact remainders, inverse and hyperbolic functions. float32 without branches, error at
+   most 2.5 ulp (pow and fmod: 1 and exact); arguments outside the common range are "rare" and go to
+   the C library (see elementary_f32.h for the three forms of a function). float64 calls the C
+   library except for fmod. */
 #ifndef MT_MATH_ELEMENTARY_MORE_H
 #define MT_MATH_ELEMENTARY_MORE_H
 
@@ -75,7 +76,8 @@ MT_HD bool mt_pow_is_rare_f32(float a, float b)
     return (mt_log_is_rare_f32(fabsf(a)) & (a != 0.0f)) | !(fabsf(b) < 0x1p60f);
 }
 
-/* A negative base takes the sign of an odd exponent, and gives NaN when the exponent is no integer; zero is apart. */
+/* A negative base takes the sign of an odd exponent, and gives NaN when the exponent is no integer;
+   zero is apart. */
 MT_HD float mt_pow_signs_f32(float a, float b, float power)
 {
     bool whole = rintf(b) == b, odd = whole & (rintf(0.5f * b) != 0.5f * b);
@@ -90,7 +92,8 @@ MT_HD float mt_pow_signs_f32(float a, float b, float power)
 MT_HD float mt_pow_fast_f32(float a, float b)
 {
     uint32_t u = mt_bits_f32(fabsf(a)) - 0x3f2aaaabu;
-    double f = (double)(mt_from_bits_f32((u & 0x7fffffu) + 0x3f2aaaabu) - 1.0f), e = (double)((int32_t)u >> 23);
+    double f = (double)(mt_from_bits_f32((u & 0x7fffffu) + 0x3f2aaaabu) - 1.0f);
+    double e = (double)((int32_t)u >> 23);
     double l = 0x1.2840e3cafbb9dp-3, t, shifted, r, q = 0x1.61c4572d9dbecp-20;
 
     l = MT_FMA64(l, f, -0x1.34d95595c96c9p-3);
@@ -195,7 +198,8 @@ MT_HD float mt_asin_f32(float x)
 
 MT_HD float mt_acos_f32(float x)
 {
-    float a = fabsf(x), z = a > 0.5f ? 0.5f - 0.5f * a : a * a, t = a > 0.5f ? sqrtf(z) : a, middle, end;
+    float a = fabsf(x), z = a > 0.5f ? 0.5f - 0.5f * a : a * a;
+    float t = a > 0.5f ? sqrtf(z) : a, middle, end;
 
     t = mt_asin_half_f32(t, z);
     middle = 0x1.921fb6p+0f - (copysignf(t, x) + 0x1.777a5cp-25f);
@@ -207,7 +211,8 @@ MT_HD float mt_acos_f32(float x)
 
 MT_HD float mt_erfc_f32(float x)
 {
-    double a = fabs((double)x), c = a > 10.2 ? 10.2 : a, t = (c - 3.0) / (c + 3.0), p = 0x1.d50e60386cc66p-15;
+    double a = fabs((double)x), c = a > 10.2 ? 10.2 : a, t = (c - 3.0) / (c + 3.0);
+    double p = 0x1.d50e60386cc66p-15;
     float r;
 
     p = MT_FMA64(p, t, 0x1.e4879eaa1fac4p-16);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reductions: which class, monoid and kind of output each op has, and the formulas of reduce.tmpl.h for all
-   compute types. Loops read these properties by pasting the op's name: MT_JOIN(MT_REDUCE_MONOID_, OP). */
+/* The reductions: which class, monoid and kind of output each op has, and the formulas of
+   reduce.tmpl.h for all compute types. Loops read these properties by pasting the op's name:
+   MT_JOIN(MT_REDUCE_MONOID_, OP). */
 #ifndef MT_MATH_REDUCE_H
 #define MT_MATH_REDUCE_H
 
@@ -55,8 +56,8 @@
 #define MT_REDUCE_MONOID_norm_ninf real_min
 #define MT_REDUCE_MONOID_norm_any double_add
 
-/* Folds whose lanes may overflow or vanish where the result does not: a block with a suspicious result is
-   done again by <op>_map_wide. */
+/* Folds whose lanes may overflow or vanish where the result does not: a block with a suspicious
+   result is done again by <op>_map_wide. */
 #define MT_REDUCE_RISKY_sum_of_squares 1
 #define MT_REDUCE_RISKY_norm_two 1
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reductions as formulas. A reduction that keeps one number is a map of the element, a monoid that joins two partial
-   results, and a finish. A monoid has two types: the lane, which many short partial results use side by side, and the
-   wide, which survives a whole reduction. Which op uses which monoid is listed in reduce.h. Numbers handed to a reduction
-   are doubles, whatever the dtype. */
+/* Reductions as formulas. A reduction that keeps one number is a map of the element, a monoid that
+   joins two partial results, and a finish. A monoid has two types: the lane, which many short
+   partial results use side by side, and the wide, which survives a whole reduction. Which op uses
+   which monoid is listed in reduce.h. Numbers handed to a reduction are doubles, whatever the
+   dtype. */
 #ifndef T
 #include "math/dtype/f32.h"
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every formula may use: function qualifiers, bit casts, explicit fused multiply-add, conversion
-   of half and bfloat16, rounding of out-of-range numbers to integers. Compiles as C17, C++17 and CUDA.
+/* What every formula may use: function qualifiers, bit casts, explicit fused multiply-add,
+   conversion of half and bfloat16, rounding of out-of-range numbers to integers. Compiles as C17,
+   C++17 and CUDA.
 
    Formulas never raise floating-point traps, never touch errno and have no state. Conversions from
    floating point to integers are total: NaN and out-of-range values give what x86 gives. */
@@ -16,7 +17,8 @@
 #include "core/dtype.h"
 
 /* MT_HD: a formula, inlined into its loop so that the compiler can vectorise it. MT_HD_BIG: a long
-   one that stays a call; MT_HD_CONST: such a call that loops make once when its argument does not change. */
+   one that stays a call; MT_HD_CONST: such a call that loops make once when its argument does not
+   change. */
 #if defined(__CUDACC__)
 #define MT_HD static __host__ __device__ __forceinline__
 #define MT_HD_BIG static __host__ __device__ __noinline__ MT_UNUSED
@@ -38,8 +40,9 @@
 #define MT_FMA64(x, y, z) ((x) * (y) + (z))
 #endif
 
-/* A product that is rounded before it is added to another one. gcc fuses alternating sums and differences of products in
-   vector loops even when contraction is off, and only there, so that results would depend on the position. */
+/* A product that is rounded before it is added to another one. gcc fuses alternating sums and
+   differences of products in vector loops even when contraction is off, and only there, so that
+   results would depend on the position. */
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && __GNUC__ >= 12
 #define MT_ROUNDED(product) __builtin_assoc_barrier(product)
 #else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Special functions of the float dtypes: gamma and error function families, Bessel functions. Long ones are computed in
-   double (special_double.h). */
+/* Special functions of the float dtypes: gamma and error function families, Bessel functions. Long
+   ones are computed in double (special_double.h). */
 #ifndef T
 #include "math/dtype/f32.h"
 #endif

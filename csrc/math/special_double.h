@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Special functions in double; special.tmpl.h rounds them to the dtype. Series, continued fractions and asymptotic
-   expansions; relative error about 1e-14 away from zeros unless stated. */
+/* Special functions in double; special.tmpl.h rounds them to the dtype. Series, continued fractions
+   and asymptotic expansions; relative error about 1e-14 away from zeros unless stated. */
 #ifndef MT_MATH_SPECIAL_DOUBLE_H
 #define MT_MATH_SPECIAL_DOUBLE_H
 
@@ -24,8 +24,8 @@ MT_HD double mt_d_lgamma(double x)
 #endif
 }
 
-/* The same to about 1e-12 for positive normal x below 1e30, without branches: Gamma(x) = Gamma(x + k) / (x (x + 1) ...), Stirling's
-   series from 8 on. */
+/* The same to about 1e-12 for positive normal x below 1e30, without branches: Gamma(x) = Gamma(x +
+   k) / (x (x + 1) ...), Stirling's series from 8 on. */
 MT_HD double mt_d_lgamma_near(double x)
 {
     double product = 1.0, z = x, r, t;
@@ -39,10 +39,12 @@ MT_HD double mt_d_lgamma_near(double x)
     r = 1.0 / z;
     t = r * r;
     t = r * (1.0 / 12 - t * (1.0 / 360 - t * (1.0 / 1260 - t * (1.0 / 1680 - t / 1188.0))));
-    return (z - 0.5) * mt_log_fast_f64(z) - z + 0.91893853320467274178 + t - mt_log_fast_f64(product);
+    t += (z - 0.5) * mt_log_fast_f64(z) - z + 0.91893853320467274178;
+    return t - mt_log_fast_f64(product);
 }
 
-/* e^(x^2) erfc(x) for x >= 0. Beyond 5 the continued fraction x + 1/2/(x + 1/(x + 3/2/(x + ...))). */
+/* e^(x^2) erfc(x) for x >= 0. Beyond 5 the continued fraction x + 1/2/(x + 1/(x + 3/2/(x + ...))).
+   */
 MT_HD_BIG double mt_d_erfcx(double x)
 {
     double t = x;
@@ -54,8 +56,8 @@ MT_HD_BIG double mt_d_erfcx(double x)
     return 1.0 / (t * MT_SQRT_PI);
 }
 
-/* Nearly the inverse of erf, to 2^-24, divided by y: a polynomial in w = -log(1 - y^2), beyond w = 5 in sqrt(w). Without
-   branches, for loops. */
+/* Nearly the inverse of erf, to 2^-24, divided by y: a polynomial in w = -log(1 - y^2), beyond w =
+   5 in sqrt(w). Without branches, for loops. */
 MT_HD double mt_d_erfinv_near(double w)
 {
     double t = w - 2.5, s = sqrt(w) - 3.0;
@@ -85,8 +87,8 @@ MT_HD double mt_d_erfinv_near(double w)
     return w < 5.0 ? p : q;
 }
 
-/* Solves erf(x) = y, given 1 - |y| exactly: the approximation above, then a step of Halley's method on erf or erfc; two
-   where |y| rounds to 1 and the approximation was not made for it. */
+/* Solves erf(x) = y, given 1 - |y| exactly: the approximation above, then a step of Halley's method
+   on erf or erfc; two where |y| rounds to 1 and the approximation was not made for it. */
 MT_HD_BIG double mt_d_erf_inverse(double y, double complement)
 {
     double x, u, a = fabs(y);
@@ -132,11 +134,11 @@ MT_HD_BIG double mt_d_log_ndtr(double x)
     return x < -1.0 ? log(mt_d_erfcx(-t) * 0.5) - t * t : log1p(-0.5 * erfc(t));
 }
 
-/* The derivative of log Gamma for positive x: the sum of 1 / (x + k) as one fraction, then the expansion at infinity from 10
-   on. Without branches, for loops. */
+/* The derivative of log Gamma for positive x: the sum of 1 / (x + k) as one fraction, then the
+   expansion at infinity from 10 on. Without branches, for loops. */
 MT_HD double mt_d_digamma_positive(double x)
 {
-    double above = 0.0, below = 1.0, z = x, t;
+    double above = 0.0, below = 1.0, z = x, t, s;
 
     for (int k = 0; k < 10; k++) {
         bool small = z < 10.0;
@@ -146,7 +148,8 @@ MT_HD double mt_d_digamma_positive(double x)
         z = small ? z + 1.0 : z;
     }
     t = 1.0 / (z * z);
-    t = t * (1.0 / 12 - t * (1.0 / 120 - t * (1.0 / 252 - t * (1.0 / 240 - t * (1.0 / 132 - t * (691.0 / 32760 - t / 12.0))))));
+    s = 1.0 / 240 - t * (1.0 / 132 - t * (691.0 / 32760 - t / 12.0));
+    t = t * (1.0 / 12 - t * (1.0 / 120 - t * (1.0 / 252 - t * s)));
     return mt_log_f64(z) - 0.5 / z - t - above / below;
 }
 
@@ -169,8 +172,14 @@ MT_HD_BIG double mt_d_digamma(double x)
 MT_HD_BIG double mt_d_zeta(double x, double q)
 {
     /* B_2k / (2k)! */
-    const double c[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000.0,
-                        1.0 / 74724249600.0, -3617.0 / 10670622842880000.0};
+    const double c[] = {1.0 / 12,
+                        -1.0 / 720,
+                        1.0 / 30240,
+                        -1.0 / 1209600,
+                        1.0 / 47900160,
+                        -691.0 / 1307674368000.0,
+                        1.0 / 74724249600.0,
+                        -3617.0 / 10670622842880000.0};
     double sum = 0.0, term, factor, a = q;
 
     if (x == 1.0)
@@ -226,7 +235,8 @@ MT_HD_BIG double mt_d_gamma_prefix(double a, double x)
     return sqrt(a / (2.0 * MT_PI)) * exp(a * (log1p(t) - t) - 1.0 / (12.0 * a));
 }
 
-/* The regularised incomplete gamma functions: lower by its power series, upper by the continued fraction of Legendre. */
+/* The regularised incomplete gamma functions: lower by its power series, upper by the continued
+   fraction of Legendre. */
 MT_HD_BIG double mt_d_gamma_incomplete(double a, double x, bool upper)
 {
     double lower, result;
@@ -273,10 +283,12 @@ MT_HD_BIG double mt_d_gamma_incomplete(double a, double x, bool upper)
     }
 }
 
-/* Modified Bessel functions of order 0 and 1, times e^-|x|: power series up to 30, the expansion at infinity beyond. */
+/* Modified Bessel functions of order 0 and 1, times e^-|x|: power series up to 30, the expansion at
+   infinity beyond. */
 MT_HD_BIG double mt_d_bessel_i_scaled(int order, double x)
 {
-    double a = fabs(x), z = 0.25 * a * a, term = order ? 0.5 * a : 1.0, sum = 0.0, mu = order ? 4.0 : 0.0;
+    double a = fabs(x), z = 0.25 * a * a, term = order ? 0.5 * a : 1.0, sum = 0.0;
+    double mu = order ? 4.0 : 0.0;
 
     if (a <= 30.0) {
         for (int k = 1; term > 1e-18 * sum; k++) {

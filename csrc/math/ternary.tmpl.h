@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Formulas of three operands, and the filling constant. Bounds may be tensors or numbers: the order of the
-   arguments is the same. Complex versions are in complex.tmpl.h. */
+/* Formulas of three operands, and the filling constant. Bounds may be tensors or numbers: the order
+   of the arguments is the same. Complex versions are in complex.tmpl.h. */
 #ifndef T
 #include "math/dtype/f32.h"
 #endif

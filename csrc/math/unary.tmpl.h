@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Formulas of one operand for the real dtypes: rounding, signs, tests, algebra, and the activations
-   with their numbers. The elementary functions themselves (exp, log, tanh, ...) are in elementary.h;
-   the complex versions of all are in complex.tmpl.h. */
+   with their numbers. The elementary functions themselves (exp, log, tanh, ...) are in
+   elementary.h; the complex versions of all are in complex.tmpl.h. */
 #ifndef T
 #include "math/dtype/f32.h"
 #endif
@@ -232,9 +232,9 @@ MT_HD T FN(selu)(T a)
 
 MT_HD T FN(mish)(T a)
 {
-    T e = FN(exp_plain)(a > 20 ? NUM(20) : a), n = e * (e + NUM(2)); /* tanh(log(1 + e)) = n / (n + 2) */
+    T e = FN(exp_plain)(a > 20 ? NUM(20) : a), n = e * (e + NUM(2));
 
-    return a * (n / (n + NUM(2)));
+    return a * (n / (n + NUM(2))); /* tanh(log(1 + e)) = n / (n + 2) */
 }
 
 MT_HD T FN(hardsigmoid)(T a)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strided copies and fills against the plain loops they replace: random shapes, orders of dims, gaps, broadcast sources, item
-   sizes; long runs and tiles included. The thread pool is replaced by two serial halves, so ranges are always cut. */
+/* Strided copies and fills against the plain loops they replace: random shapes, orders of dims,
+   gaps, broadcast sources, item sizes; long runs and tiles included. The thread pool is replaced by
+   two serial halves, so ranges are always cut. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,8 @@
 #include "base/parallel.h"
 #include "cpu/copy.h"
 
-void mt_parallel_for(int64_t n, double ns_per_item, int64_t align, mt_parallel_body *body, void *ctx)
+void mt_parallel_for(int64_t n, double ns_per_item, int64_t align, mt_parallel_body *body,
+                     void *ctx)
 {
     int64_t cut = n / 2 / align * align;
 
@@ -29,7 +31,8 @@ static uint64_t random_below(uint64_t n)
 }
 
 /* Strides of a dense layout whose innermost dim is order[0], with a gap. */
-static int64_t lay_out(int64_t *stride, const int *order, const int64_t *size, int ndim, int64_t itemsize, int64_t gap)
+static int64_t lay_out(int64_t *stride, const int *order, const int64_t *size, int ndim,
+                       int64_t itemsize, int64_t gap)
 {
     int64_t bytes = itemsize * gap;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Error of the elementary functions, in units in the last place of the exact result. float32 functions go over every
-   STEP-th bit pattern (all values for STEP 1) against the double functions of the C library, float64 functions over random
-   arguments of many sizes against long double. Arguments that a fast form calls rare are left out for it; the full
-   forms answer for every argument, infinities and NaN included. Usage: elementary STEP [function]. */
+/* Error of the elementary functions, in units in the last place of the exact result. float32
+   functions go over every STEP-th bit pattern (all values for STEP 1) against the double functions
+   of the C library, float64 functions over random arguments of many sizes against long double.
+   Arguments that a fast form calls rare are left out for it; the full forms answer for every
+   argument, infinities and NaN included. Usage: elementary STEP [function]. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,7 +26,8 @@ static uint64_t random_bits(void)
     return s;
 }
 
-/* Sign of zero and NaN count; beyond the greatest number infinity and that number are neighbours. */
+/* Sign of zero and NaN count; beyond the greatest number infinity and that number are neighbours.
+   */
 static double error32(float got, double exact)
 {
     float want = (float)exact;
@@ -68,8 +70,8 @@ static void report(const char *name, double worst, double at, double bound)
     failures += !(worst <= bound);
 }
 
-static void check32(const char *name, loop32 *loop, double (*exact)(double), bool (*is_rare)(float), double bound,
-                    uint64_t step)
+static void check32(const char *name, loop32 *loop, double (*exact)(double), bool (*is_rare)(float),
+                    double bound, uint64_t step)
 {
     static float in[COUNT], out[COUNT];
     double worst = 0, at = 0;
@@ -109,8 +111,8 @@ static double sample(int round, uint64_t bits)
     }
 }
 
-static void check64(const char *name, loop64 *loop, long double (*exact)(long double), bool (*is_rare)(double), double bound,
-                    int rounds)
+static void check64(const char *name, loop64 *loop, long double (*exact)(long double),
+                    bool (*is_rare)(double), double bound, int rounds)
 {
     static double in[COUNT], out[COUNT];
     const double special[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 5e-324, 1e308, -1e308, 709.9, -745.2};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Half precision: every float16 and bfloat16 survives the way to float and back; rounding of floats is to nearest, ties to even,
-   checked against neighbours in double; NaN stays NaN; vector forms give the bits of scalar forms. */
+/* Half precision: every float16 and bfloat16 survives the way to float and back; rounding of floats
+   is to nearest, ties to even, checked against neighbours in double; NaN stays NaN; vector forms
+   give the bits of scalar forms. */
 #include <stdio.h>
 
 #include "cpu/vec.h"
@@ -14,7 +15,8 @@ static void expect(int ok, const char *what, uint32_t bits)
 }
 
 /* Is `r` the nearest of the 16-bit numbers to x, with the even one at ties? `to_float` is exact. */
-static int is_nearest(float x, uint16_t r, float (*to_float)(uint16_t), uint16_t infinity, float overflow)
+static int is_nearest(float x, uint16_t r, float (*to_float)(uint16_t), uint16_t infinity,
+                      float overflow)
 {
     uint16_t sign = (uint16_t)(mt_bits_f32(x) >> 16 & 0x8000u), mag = r & 0x7fffu;
     double a = fabs((double)x), below, above, here;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names that every dtype header shares; they depend on S and XS at the place of use. Included by the
-   dtype headers only. end.h removes the names of the dtype and keeps these. */
+/* Names that every dtype header shares; they depend on S and XS at the place of use. Included by
+   the dtype headers only. end.h removes the names of the dtype and keeps these. */
 #ifndef MT_MATH_DTYPE_COMMON_H
 #define MT_MATH_DTYPE_COMMON_H
 
