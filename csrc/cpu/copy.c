@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strided copies, fill, search for zeros. A copy is brought into a normal form first: dims of size 1 dropped,
-   ordered by the strides of the destination, neighbours merged. What remains is one of three: rows that are
-   contiguous on both sides (memcpy), a transpose (the unit strides are in different dims; bands of rows), or a general element loop. Neighbours: move.c (gather, scatter), transpose.c (tiles). */
+/* Strided copies, fill, search for zeros. A copy is brought into a normal form first: dims of size
+   1 dropped, ordered by the strides of the destination, neighbours merged, runs of a few items
+   taken for one wider item. What remains is one of these: rows (memcpy or an element loop), the
+   same with the long dim inside where rows are tiny, or a transpose (the unit strides are in
+   different dims; bands of rows). Neighbours: move.c (gather, scatter), transpose.c (tiles). */
 #include "cpu/copy.h"
 
 #include <string.h>
 
 #include "base/parallel.h"
 #include "cpu/cpu_internal.h"
+
+enum {
+    TINY_ROW = 16, TINY_DENSE_ROW = 8, /* elements; shorter rows are taken in columns ... */
+    TINY_RATIO = 4,                    /* ... where the next dim is this many times as long */
+    COLUMN_BLOCK = 512,
+    LONG_FILL = 1024,
+};
 
 /* Normal form; dim 0 is the innermost. */
 typedef struct copy_plan {
@@ -42,8 +51,23 @@ static void swap_dims(copy_plan *p, int a, int b)
     p->src_stride[b] = ss;
 }
 
+/* Runs of 2, 4, 8 or 16 bytes on both sides become items of that size. */
+static void widen_items(copy_plan *p)
+{
+    int64_t bytes = p->size[0] * p->itemsize;
+
+    if (p->ndim < 2 || p->dst_stride[0] != p->itemsize || p->src_stride[0] != p->itemsize || bytes > 16 ||
+        (bytes & (bytes - 1)) != 0)
+        return;
+    p->itemsize = (int)bytes;
+    p->ndim--;
+    for (int i = 0; i < p->ndim; i++)
+        swap_dims(p, i, i + 1);
+}
+
 /* False: nothing to copy. */
-static bool plan_copy(copy_plan *p, const int64_t *dst_stride, const int64_t *src_stride, const int64_t *size, int ndim)
+static bool plan_copy(copy_plan *p, const int64_t *dst_stride, const int64_t *src_stride,
+                      const int64_t *size, int ndim)
 {
     int n = 0, kept = 0;
 
@@ -73,6 +97,7 @@ static bool plan_copy(copy_plan *p, const int64_t *dst_stride, const int64_t *sr
         p->size[0] = 1;
         p->dst_stride[0] = p->src_stride[0] = p->itemsize;
     }
+    widen_items(p);
     p->across = -1;
     if (p->src_stride[0] != p->itemsize && p->dst_stride[0] == p->itemsize && p->size[0] > 1)
         for (int i = 1; i < p->ndim; i++)
@@ -82,7 +107,8 @@ static bool plan_copy(copy_plan *p, const int64_t *dst_stride, const int64_t *sr
 }
 
 /* Addresses of the block with number `index` over the dims from `first` on, without `skip`. */
-static void locate(const copy_plan *p, int first, int skip, int64_t index, char **dst, const char **src)
+static void locate(const copy_plan *p, int first, int skip, int64_t index, char **dst,
+                   const char **src)
 {
     *dst = p->dst;
     *src = p->src;
@@ -104,12 +130,8 @@ static void copy_row(const copy_plan *p, char *dst, const char *src, int64_t n)
 
     if (ds == p->itemsize && ss == p->itemsize)
         memcpy(dst, src, (size_t)(n * p->itemsize));
-    else if (ds == p->itemsize && ss == 0)
+    else if (ds == p->itemsize && ss == 0 && n > LONG_FILL)
         mt_cpu_fill(dst, src, (size_t)p->itemsize, n);
-    else if (ds == p->itemsize)
-        mt_cpu_collect(dst, src, ss, n, p->itemsize);
-    else if (ss == p->itemsize)
-        mt_cpu_spread(dst, ds, src, n, p->itemsize);
     else
         mt_cpu_move(dst, ds, src, ss, n, p->itemsize);
 }
@@ -138,6 +160,36 @@ static void copy_rows(void *ctx, int64_t begin, int64_t end)
     }
 }
 
+static bool has_tiny_rows(const copy_plan *p)
+{
+    bool dense = p->dst_stride[0] == p->itemsize && p->src_stride[0] == p->itemsize;
+
+    return p->ndim > 1 && p->size[0] <= (dense ? TINY_DENSE_ROW : TINY_ROW) && p->size[1] >= TINY_RATIO * p->size[0];
+}
+
+static int64_t column_blocks(const copy_plan *p)
+{
+    return (p->size[1] + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
+}
+
+/* The range is over blocks of rows, each copied column by column. */
+static void copy_columns(void *ctx, int64_t begin, int64_t end)
+{
+    const copy_plan *p = ctx;
+    int64_t blocks = column_blocks(p), ds = p->dst_stride[1], ss = p->src_stride[1];
+
+    for (int64_t b = begin; b < end; b++) {
+        int64_t first = b % blocks * COLUMN_BLOCK, left = p->size[1] - first;
+        char *dst;
+        const char *src;
+
+        locate(p, 2, 0, b / blocks, &dst, &src);
+        for (int64_t j = 0; j < p->size[0]; j++)
+            mt_cpu_move(dst + first * ds + j * p->dst_stride[0], ds, src + first * ss + j * p->src_stride[0], ss,
+                        left < COLUMN_BLOCK ? left : COLUMN_BLOCK, p->itemsize);
+    }
+}
+
 /* The range is over bands: MT_TRANSPOSE_BAND rows of the destination. */
 static void copy_bands(void *ctx, int64_t begin, int64_t end)
 {
@@ -156,8 +208,8 @@ static void copy_bands(void *ctx, int64_t begin, int64_t end)
     }
 }
 
-void mt_cpu_copy_strided(char *dst, const int64_t *dst_stride, const char *src, const int64_t *src_stride,
-                         const int64_t *size, int ndim, size_t itemsize)
+void mt_cpu_copy_strided(char *dst, const int64_t *dst_stride, const char *src,
+                         const int64_t *src_stride, const int64_t *size, int ndim, size_t itemsize)
 {
     copy_plan p;
     int64_t blocks = 1;
@@ -171,13 +223,21 @@ void mt_cpu_copy_strided(char *dst, const int64_t *dst_stride, const char *src, 
     if (p.across > 0 && p.size[p.across] >= 4 && p.size[0] >= 4) {
         for (int i = 1; i < p.ndim; i++)
             blocks *= i == p.across ? (p.size[i] + MT_TRANSPOSE_BAND - 1) / MT_TRANSPOSE_BAND : p.size[i];
-        ns = 0.03 * (double)(itemsize * MT_TRANSPOSE_BAND) * (double)p.size[0];
+        ns = 0.03 * (double)(p.itemsize * MT_TRANSPOSE_BAND) * (double)p.size[0];
         mt_parallel_for(blocks, ns, 1, copy_bands, &p);
         return;
     }
-    ns = p.src_stride[0] == p.itemsize && p.dst_stride[0] == p.itemsize ? 0.02 * (double)itemsize : 0.5;
+    ns = p.src_stride[0] == p.itemsize && p.dst_stride[0] == p.itemsize ? 0.02 * (double)p.itemsize : 0.5;
     if (p.ndim == 1) {
         mt_parallel_for(p.size[0], ns, 4096, copy_rows, &p);
+        return;
+    }
+    if (has_tiny_rows(&p)) {
+        blocks = column_blocks(&p);
+        for (int i = 2; i < p.ndim; i++)
+            blocks *= p.size[i];
+        ns = 0.7 * (double)p.size[0] * (double)(p.size[1] < COLUMN_BLOCK ? p.size[1] : COLUMN_BLOCK);
+        mt_parallel_for(blocks, ns, 1, copy_columns, &p);
         return;
     }
     for (int i = 1; i < p.ndim; i++)

@@ -21,27 +21,33 @@ static inline int64_t load_index(const char *p)
     return v;
 }
 
-/* Position of the first index out of range, n when there is none. */
+/* Position of the first index out of range, n when there is none. In range, v + wrap and limit - 1 - v have no sign. */
 static int64_t find_bad(const char *index, int64_t stride, int64_t n, int64_t limit, int64_t wrap)
 {
-    uint64_t span = (uint64_t)limit + (uint64_t)wrap;
+    const uint64_t low = (uint64_t)wrap, high = (uint64_t)limit - 1;
 
     for (int64_t begin = 0; begin < n; begin += CHECK_BLOCK) {
         int64_t end = n - begin < CHECK_BLOCK ? n : begin + CHECK_BLOCK;
-        unsigned bad = 0;
+        uint64_t signs = 0;
 
         if (stride == sizeof(int64_t)) {
-            const int64_t *v = (const int64_t *)(const void *)index;
+            const uint64_t *v = (const uint64_t *)(const void *)index;
 
             for (int64_t i = begin; i < end; i++)
-                bad |= (uint64_t)v[i] + (uint64_t)wrap >= span;
+                signs |= (v[i] + low) | (high - v[i]);
         } else {
-            for (int64_t i = begin; i < end; i++)
-                bad |= (uint64_t)load_index(index + i * stride) + (uint64_t)wrap >= span;
+            for (int64_t i = begin; i < end; i++) {
+                uint64_t v = (uint64_t)load_index(index + i * stride);
+
+                signs |= (v + low) | (high - v);
+            }
         }
-        for (int64_t i = begin; bad && i < end; i++)
-            if ((uint64_t)load_index(index + i * stride) + (uint64_t)wrap >= span)
+        for (int64_t i = begin; signs >> 63 && i < end; i++) {
+            uint64_t v = (uint64_t)load_index(index + i * stride);
+
+            if (((v + low) | (high - v)) >> 63)
                 return i;
+        }
     }
     return n;
 }
@@ -118,27 +124,47 @@ int mt_index_error(mt_index_words words, int64_t index, int64_t dim, int64_t siz
 
 /* --- loops by item size --- */
 
-typedef struct wide_item {
-    uint64_t part[2];
-} wide_item;
+typedef uint64_t wide_item __attribute__((vector_size(16)));
 
-static inline int64_t offset_of(const mt_index_params *p, const char *index)
+static inline int64_t offset_of(const char *index, int64_t wrap, int64_t step)
 {
     int64_t v = load_index(index);
 
-    return (v + (v < 0 ? p->wrap : 0)) * p->step;
+    return (v + (v >> 63 & wrap)) * step;
 }
 
-/* data: other (written), target, index */
-#define DEFINE_READ(bytes, type)                                                                                 \
+/* read: other (written), target, index. write: target (written), index, other. Dense runs at an index that counts items
+   have loops of their own. */
+#define DEFINE_LOOPS(bytes, type)                                                                                \
+    typedef type item_##bytes __attribute__((aligned(1), may_alias));                                            \
+    static inline void read_items_##bytes(char *out, const char *target, const char *index, int64_t n,           \
+                                          int64_t wrap)                                                          \
+    {                                                                                                            \
+        const item_##bytes *from = (const item_##bytes *)(const void *)target;                                   \
+        item_##bytes *to = (item_##bytes *)(void *)out;                                                          \
+        const int64_t *at = (const int64_t *)(const void *)index;                                                \
+                                                                                                                 \
+        for (int64_t i = 0; i < n; i++)                                                                          \
+            to[i] = from[at[i] + (at[i] >> 63 & wrap)];                                                          \
+    }                                                                                                            \
+    static inline void write_items_##bytes(char *target, const char *index, const char *other, int64_t n,        \
+                                           int64_t wrap)                                                         \
+    {                                                                                                            \
+        const item_##bytes *from = (const item_##bytes *)(const void *)other;                                    \
+        item_##bytes *to = (item_##bytes *)(void *)target;                                                       \
+        const int64_t *at = (const int64_t *)(const void *)index;                                                \
+                                                                                                                 \
+        for (int64_t i = 0; i < n; i++)                                                                          \
+            to[at[i] + (at[i] >> 63 & wrap)] = from[i];                                                          \
+    }                                                                                                            \
     static void read_##bytes(char *const *data, const int64_t *stride, int64_t n, const void *params)            \
     {                                                                                                            \
         const mt_index_params *p = params;                                                                       \
-        const int64_t so = stride[0], st = stride[1], si = stride[2];                                            \
+        const int64_t so = stride[0], st = stride[1], si = stride[2], wrap = p->wrap, step = p->step;            \
                                                                                                                  \
         if (si == 0) {                                                                                           \
             if (check_block(p, data[2], 0, n))                                                                   \
-                mt_cpu_move(data[0], so, data[1] + offset_of(p, data[2]), st, n, bytes);                         \
+                mt_cpu_move(data[0], so, data[1] + offset_of(data[2], wrap, step), st, n, bytes);                \
             return;                                                                                              \
         }                                                                                                        \
         for (int64_t begin = 0; begin < n; begin += CHECK_BLOCK) {                                               \
@@ -148,42 +174,44 @@ static inline int64_t offset_of(const mt_index_params *p, const char *index)
                                                                                                                  \
             if (!check_block(p, index, si, m))                                                                   \
                 return;                                                                                          \
-            if (so == bytes && st == 0 && si == 8) {                                                             \
-                for (int64_t i = 0; i < m; i++)                                                                  \
-                    memcpy(out + i * bytes, target + offset_of(p, index + i * 8), sizeof(type));                 \
-            } else {                                                                                             \
-                for (int64_t i = 0; i < m; i++)                                                                  \
-                    memcpy(out + i * so, target + i * st + offset_of(p, index + i * si), sizeof(type));          \
+            if (so == bytes && st == 0 && si == 8 && step == bytes) {                                            \
+                if (wrap)                                                                                        \
+                    read_items_##bytes(out, target, index, m, wrap);                                             \
+                else                                                                                             \
+                    read_items_##bytes(out, target, index, m, 0);                                                \
+                continue;                                                                                        \
             }                                                                                                    \
+            for (int64_t i = 0; i < m; i++)                                                                      \
+                memcpy(out + i * so, target + i * st + offset_of(index + i * si, wrap, step), sizeof(type));     \
         }                                                                                                        \
-    }
-DEFINE_READ(1, uint8_t)
-DEFINE_READ(2, uint16_t)
-DEFINE_READ(4, uint32_t)
-DEFINE_READ(8, uint64_t)
-DEFINE_READ(16, wide_item)
-#undef DEFINE_READ
-
-/* data: target (written), index, other */
-#define DEFINE_WRITE(bytes, type)                                                                                \
+    }                                                                                                            \
     static void write_##bytes(char *const *data, const int64_t *stride, int64_t n, const void *params)           \
     {                                                                                                            \
         const mt_index_params *p = params;                                                                       \
-        const int64_t st = stride[0], si = stride[1], sv = stride[2];                                            \
+        const int64_t st = stride[0], si = stride[1], sv = stride[2], wrap = p->wrap, step = p->step;            \
+        char *target = data[0];                                                                                  \
+        const char *index = data[1], *other = data[2];                                                           \
                                                                                                                  \
         if (si == 0) {                                                                                           \
-            mt_cpu_move(data[0] + offset_of(p, data[1]), st, data[2], sv, n, bytes);                             \
+            mt_cpu_move(target + offset_of(index, wrap, step), st, other, sv, n, bytes);                         \
+            return;                                                                                              \
+        }                                                                                                        \
+        if (st == 0 && si == 8 && sv == bytes && step == bytes) {                                                \
+            if (wrap)                                                                                            \
+                write_items_##bytes(target, index, other, n, wrap);                                              \
+            else                                                                                                 \
+                write_items_##bytes(target, index, other, n, 0);                                                 \
             return;                                                                                              \
         }                                                                                                        \
         for (int64_t i = 0; i < n; i++)                                                                          \
-            memcpy(data[0] + i * st + offset_of(p, data[1] + i * si), data[2] + i * sv, sizeof(type));           \
+            memcpy(target + i * st + offset_of(index + i * si, wrap, step), other + i * sv, sizeof(type));       \
     }
-DEFINE_WRITE(1, uint8_t)
-DEFINE_WRITE(2, uint16_t)
-DEFINE_WRITE(4, uint32_t)
-DEFINE_WRITE(8, uint64_t)
-DEFINE_WRITE(16, wide_item)
-#undef DEFINE_WRITE
+DEFINE_LOOPS(1, uint8_t)
+DEFINE_LOOPS(2, uint16_t)
+DEFINE_LOOPS(4, uint32_t)
+DEFINE_LOOPS(8, uint64_t)
+DEFINE_LOOPS(16, wide_item)
+#undef DEFINE_LOOPS
 
 static mt_loop_fn *read_loop(int itemsize)
 {
@@ -239,7 +267,7 @@ static void copy_rows(void *ctx, int64_t begin, int64_t end)
         if (!check_block(p, index, it->stride[2][1], n))
             return;
         for (int64_t r = 0; r < n; r++) {
-            memcpy(out, target + offset_of(p, index), job->nbytes);
+            memcpy(out, target + offset_of(index, p->wrap, p->step), job->nbytes);
             out += it->stride[0][1];
             target += it->stride[1][1];
             index += it->stride[2][1];

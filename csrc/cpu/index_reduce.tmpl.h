@@ -17,22 +17,33 @@ static void LOOP_NAME(char *const *data, const int64_t *stride, int64_t n, const
 {
     const mt_index_params *p = params;
     const T alpha MT_UNUSED = *(const T *)(const void *)p->alpha;
-    const int64_t st = stride[0], si = stride[1], sv = stride[2];
+    const int64_t st = stride[0], si = stride[1], sv = stride[2], wrap = p->wrap, step = p->step;
+    char *const base = data[0];
+    const char *const index = data[1], *const values = data[2];
 
     if (si == 0 && st == sizeof(X) && sv == sizeof(X)) {
-        int64_t v = *(const int64_t *)(const void *)data[1];
-        X *target = (X *)(void *)(data[0] + (v + (v < 0 ? p->wrap : 0)) * p->step);
-        const X *value = (const X *)(const void *)data[2];
+        int64_t v = *(const int64_t *)(const void *)index;
+        X *target = (X *)(void *)(base + (v + (v >> 63 & wrap)) * step);
+        const X *value = (const X *)(const void *)values;
 
         MT_IVDEP
         for (int64_t i = 0; i < n; i++)
             target[i] = STORE(COMBINE(LOAD(target[i]), LOAD(value[i])));
         return;
     }
+    if (wrap == 0 && st == 0 && si == sizeof(int64_t) && sv == sizeof(X) && step == sizeof(X)) {
+        const int64_t *at = (const int64_t *)(const void *)index;
+        const X *value = (const X *)(const void *)values;
+        X *target = (X *)(void *)base;
+
+        for (int64_t i = 0; i < n; i++)
+            target[at[i]] = STORE(COMBINE(LOAD(target[at[i]]), LOAD(value[i])));
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
-        int64_t v = *(const int64_t *)(const void *)(data[1] + i * si);
-        X *target = (X *)(void *)(data[0] + i * st + (v + (v < 0 ? p->wrap : 0)) * p->step);
-        const X *value = (const X *)(const void *)(data[2] + i * sv);
+        int64_t v = *(const int64_t *)(const void *)(index + i * si);
+        X *target = (X *)(void *)(base + i * st + (v + (v >> 63 & wrap)) * step);
+        const X *value = (const X *)(const void *)(values + i * sv);
 
         *target = STORE(COMBINE(LOAD(*target), LOAD(*value)));
     }

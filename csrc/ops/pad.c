@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Padding. constant_pad_nd has a kernel; reflection and replication select along one dim after the other by an index
-   vector, and their gradient adds back by the same vectors; circular padding copies inside the result, so that its
-   history is that of copies into slices, as in PyTorch. Widths come in pairs from the last dim on. */
+/* Padding. constant_pad_nd has a kernel; the other modes copy the middle into the result and then, one dim after the
+   other, the edges from inside the result. For circular padding these copies are its history, as in PyTorch; the
+   gradients of reflection and replication add back by index vectors. Widths come in pairs from the last dim on. */
 #include <string.h>
 
 #include "base/checked.h"
@@ -67,9 +67,75 @@ int mt_impl_constant_pad_nd_backward(mt_tensor **out, mt_tensor *grad, mt_ints p
     return mt_constant_pad_nd(out, grad, (mt_ints){back, pad.n}, mt_scalar_from_int(0));
 }
 
-/* --- reflection and replication --- */
+/* --- edges from inside the result --- */
 
-typedef enum pad_mode { PAD_REFLECT, PAD_REPLICATE } pad_mode;
+typedef enum pad_mode { PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR } pad_mode;
+
+/* t becomes its part from `start` to `end`. */
+static int narrow_in_place(mt_tensor **t, int64_t dim, int64_t start, int64_t end)
+{
+    mt_tensor *part = NULL;
+
+    if (mt_slice(&part, *t, dim, &start, &end, 1) < 0)
+        return -1;
+    mt_tensor_unref(*t);
+    *t = part;
+    return 0;
+}
+
+/* `width` places of out from `to` on become those from `from` on: the same, mirrored, or one repeated. */
+static int fill_edge(mt_tensor *out, int64_t dim, int64_t to, int64_t from, int64_t width, pad_mode mode)
+{
+    mt_tensor *dst = mt_tensor_ref(out), *src = mt_tensor_ref(out), *mirrored = NULL;
+    int rc = -1;
+
+    MT_TRY(narrow_in_place(&dst, dim, to, to + width));
+    MT_TRY(narrow_in_place(&src, dim, from, from + (mode == PAD_REPLICATE ? 1 : width)));
+    if (mode == PAD_REFLECT)
+        MT_TRY(mt_flip(&mirrored, src, (mt_ints){&dim, 1}));
+    MT_TRY(mt_copy_inplace(dst, mirrored ? mirrored : src, false));
+    rc = 0;
+fail:
+    mt_tensor_clear(&dst);
+    mt_tensor_clear(&src);
+    mt_tensor_clear(&mirrored);
+    return rc;
+}
+
+/* out has the padded sizes. */
+static int fill_padded(mt_tensor *out, mt_tensor *self, mt_ints pad, pad_mode mode)
+{
+    mt_tensor *center = mt_tensor_ref(out), *source = mt_tensor_ref(self);
+    int rc = -1;
+
+    for (int k = 0; k < pad.n / 2; k++) {
+        int dim = self->ndim - 1 - k;
+        int64_t left = pad.data[2 * k], right = pad.data[2 * k + 1];
+
+        MT_TRY(narrow_in_place(&center, dim, left > 0 ? left : 0, out->size[dim] - (right > 0 ? right : 0)));
+        MT_TRY(narrow_in_place(&source, dim, left < 0 ? -left : 0, self->size[dim] + (right < 0 ? right : 0)));
+    }
+    MT_TRY(mt_copy_inplace(center, source, false));
+    for (int k = 0; k < pad.n / 2; k++) {
+        int dim = self->ndim - 1 - k;
+        int64_t left = pad.data[2 * k] > 0 ? pad.data[2 * k] : 0, right = pad.data[2 * k + 1] > 0 ? pad.data[2 * k + 1] : 0;
+        int64_t end = out->size[dim] - right; /* of the middle */
+        int64_t from_left = mode == PAD_REFLECT ? left + 1 : mode == PAD_REPLICATE ? left : end - left;
+        int64_t from_right = mode == PAD_REFLECT ? end - 1 - right : mode == PAD_REPLICATE ? end - 1 : left;
+
+        if (left > 0)
+            MT_TRY(fill_edge(out, dim, 0, from_left, left, mode));
+        if (right > 0)
+            MT_TRY(fill_edge(out, dim, end, from_right, right, mode));
+    }
+    rc = 0;
+fail:
+    mt_tensor_clear(&center);
+    mt_tensor_clear(&source);
+    return rc;
+}
+
+/* --- reflection and replication --- */
 
 /* PyTorch numbers the arguments of the C function: widths of later pairs come two further on. */
 static int check_reflection(const mt_tensor *self, int64_t left, int64_t right, int dim)
@@ -129,13 +195,13 @@ static int check_indexed_pad(const mt_tensor *self, mt_ints padding, pad_mode mo
     return 0;
 }
 
+/* Negative widths may cut what the other edge needs. */
 static int pad_by_index(mt_tensor **out, mt_tensor *self, mt_ints padding, pad_mode mode)
 {
     mt_tensor *t = NULL, *index = NULL, *next = NULL;
     int rc = -1;
 
     *out = NULL;
-    MT_TRY(check_indexed_pad(self, padding, mode));
     t = mt_tensor_ref(self);
     for (int k = 0; k < padding.n / 2; k++) {
         int dim = self->ndim - 1 - k;
@@ -152,6 +218,29 @@ fail:
     mt_tensor_clear(&t);
     mt_tensor_clear(&index);
     return rc;
+}
+
+static int pad_edges(mt_tensor **out, mt_tensor *self, mt_ints padding, pad_mode mode)
+{
+    int64_t size[MT_MAX_DIM];
+    bool cuts = false;
+
+    *out = NULL;
+    if (check_indexed_pad(self, padding, mode) < 0)
+        return -1;
+    memcpy(size, self->size, self->ndim * sizeof(size[0]));
+    for (int i = 0; i < padding.n; i++) {
+        size[self->ndim - 1 - i / 2] += padding.data[i];
+        cuts |= padding.data[i] < 0;
+    }
+    if (cuts)
+        return pad_by_index(out, self, padding, mode);
+    if (mt_tensor_new_format(out, (mt_dtype)self->dtype, self->ndim, size, mt_suggest_format(self),
+                             self->device) == 0 &&
+        fill_padded(*out, self, padding, mode) == 0)
+        return 0;
+    mt_tensor_clear(out);
+    return -1;
 }
 
 static int unpad_by_index(mt_tensor **out, mt_tensor *grad, mt_ints sizes, mt_ints padding, pad_mode mode)
@@ -185,12 +274,12 @@ fail:
 
 int mt_impl_reflection_pad(mt_tensor **out, mt_tensor *self, mt_ints padding)
 {
-    return pad_by_index(out, self, padding, PAD_REFLECT);
+    return pad_edges(out, self, padding, PAD_REFLECT);
 }
 
 int mt_impl_replication_pad(mt_tensor **out, mt_tensor *self, mt_ints padding)
 {
-    return pad_by_index(out, self, padding, PAD_REPLICATE);
+    return pad_edges(out, self, padding, PAD_REPLICATE);
 }
 
 int mt_impl_reflection_pad_backward(mt_tensor **out, mt_tensor *grad, mt_ints sizes, mt_ints padding)
@@ -205,33 +294,6 @@ int mt_impl_replication_pad_backward(mt_tensor **out, mt_tensor *grad, mt_ints s
 
 /* --- circular --- */
 
-/* out[dim, to : to + n] = from[dim, at : at + n]; t is narrowed in place of itself. */
-static int narrow_in_place(mt_tensor **t, int64_t dim, int64_t start, int64_t end)
-{
-    mt_tensor *part = NULL;
-
-    if (mt_slice(&part, *t, dim, &start, &end, 1) < 0)
-        return -1;
-    mt_tensor_unref(*t);
-    *t = part;
-    return 0;
-}
-
-static int copy_run(mt_tensor *out, int64_t dim, int64_t to, int64_t from, int64_t n)
-{
-    mt_tensor *dst = mt_tensor_ref(out), *src = mt_tensor_ref(out);
-    int rc = -1;
-
-    MT_TRY(narrow_in_place(&dst, dim, to, to + n));
-    MT_TRY(narrow_in_place(&src, dim, from, from + n));
-    MT_TRY(mt_copy_inplace(dst, src, false));
-    rc = 0;
-fail:
-    mt_tensor_clear(&dst);
-    mt_tensor_clear(&src);
-    return rc;
-}
-
 static int circular_size(int64_t *out, int64_t n, int64_t left, int64_t right)
 {
     if (left > n || right > n)
@@ -244,42 +306,19 @@ static int circular_size(int64_t *out, int64_t n, int64_t left, int64_t right)
 
 int mt_impl_pad_circular(mt_tensor **out, mt_tensor *self, mt_ints pad)
 {
-    mt_tensor *center = NULL, *source = NULL;
     int64_t size[MT_MAX_DIM];
-    int rc = -1;
 
     *out = NULL;
     memcpy(size, self->size, self->ndim * sizeof(size[0]));
     for (int k = 0; k < pad.n / 2 && k < self->ndim; k++)
-        MT_TRY(circular_size(&size[self->ndim - 1 - k], self->size[self->ndim - 1 - k], pad.data[2 * k],
-                             pad.data[2 * k + 1]));
-    MT_TRY(mt_new_empty(out, self, (mt_ints){size, self->ndim}, MT_DTYPE_NONE, -1, MT_DEVICE_NONE, NULL));
-    center = mt_tensor_ref(*out);
-    source = mt_tensor_ref(self);
-    for (int k = 0; k < pad.n / 2; k++) {
-        int dim = self->ndim - 1 - k;
-        int64_t left = pad.data[2 * k], right = pad.data[2 * k + 1];
-
-        MT_TRY(narrow_in_place(&center, dim, left > 0 ? left : 0, size[dim] - (right > 0 ? right : 0)));
-        MT_TRY(narrow_in_place(&source, dim, left < 0 ? -left : 0, self->size[dim] + (right < 0 ? right : 0)));
-    }
-    MT_TRY(mt_copy_inplace(center, source, false));
-    for (int k = 0; k < pad.n / 2; k++) {
-        int dim = self->ndim - 1 - k;
-        int64_t left = pad.data[2 * k] > 0 ? pad.data[2 * k] : 0, right = pad.data[2 * k + 1] > 0 ? pad.data[2 * k + 1] : 0;
-
-        if (left > 0)
-            MT_TRY(copy_run(*out, dim, 0, size[dim] - left - right, left));
-        if (right > 0)
-            MT_TRY(copy_run(*out, dim, size[dim] - right, left, right));
-    }
-    rc = 0;
-fail:
-    mt_tensor_clear(&center);
-    mt_tensor_clear(&source);
-    if (rc < 0)
-        mt_tensor_clear(out);
-    return rc;
+        if (circular_size(&size[self->ndim - 1 - k], self->size[self->ndim - 1 - k], pad.data[2 * k],
+                          pad.data[2 * k + 1]) < 0)
+            return -1;
+    if (mt_new_empty(out, self, (mt_ints){size, self->ndim}, MT_DTYPE_NONE, -1, MT_DEVICE_NONE, NULL) == 0 &&
+        fill_padded(*out, self, pad, PAD_CIRCULAR) == 0)
+        return 0;
+    mt_tensor_clear(out);
+    return -1;
 }
 
 /* --- by mode --- */
