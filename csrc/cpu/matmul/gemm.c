@@ -77,7 +77,7 @@ static mt_gemm_path choose_path(const mt_gemm *g, const kind *k)
     int64_t lanes = 64 / k->itemsize;
     bool dot = g->a_col == 1 && g->b_row == 1;
 
-    if (dot && (g->c_col != 1 || g->b_col != 1)) {
+    if (dot && g->k > 1 && (g->b_col != 1 || g->n == 1)) {
         int64_t low = g->m < g->n ? g->m : g->n;
 
         if (low == 1 || (g->k >= 2 * lanes && (low <= 4 || (g->k >= 4 * lanes && low <= 32))))

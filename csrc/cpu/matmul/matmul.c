@@ -120,7 +120,8 @@ static void small_mm(mt_tensor *out, const mt_tensor *self, const mt_tensor *mat
 
 int mt_cpu_mm(mt_tensor *out, mt_tensor *self, mt_tensor *mat2)
 {
-    if (self->dtype == MT_DTYPE_f32 && (out->flags & MT_FLAG_CONTIGUOUS) && self->numel < 4096 && mat2->numel < 4096) {
+    if (self->dtype == MT_DTYPE_f32 && (out->flags & MT_FLAG_CONTIGUOUS) && self->numel < 4096 && mat2->numel < 4096 &&
+        out->numel < 4096) {
         small_mm(out, self, mat2);
         return 0;
     }

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "cpu/copy.h"
 #include "cpu/matmul/gemm.h"
+#include "cpu/matmul/gemm_bf16.h"
 
 /* --- scratch matrices --- */
 
@@ -134,6 +135,80 @@ fail:
     return rc;
 }
 
+/* --- bfloat16 where the processor multiplies it --- */
+
+typedef struct bf16_job {
+    const mt_product *p;
+    float *sums; /* n_batch x m x n */
+    _Atomic bool failed;
+} bf16_job;
+
+static void multiply_bf16(void *ctx, int64_t begin, int64_t end)
+{
+    bf16_job *j = ctx;
+    const mt_product *p = j->p;
+
+    for (int64_t i = begin; i < end; i++) {
+        mt_gemm_bf16 g = {p->m, p->n, p->k, (const uint16_t *)(const void *)p->a.data + i * p->a.batch,
+                          (const uint16_t *)(const void *)p->b.data + i * p->b.batch, j->sums + i * p->m * p->n,
+                          p->a.row, p->a.col, p->b.row, p->b.col, p->n};
+
+        if (mt_gemm_bf16_run(&g) < 0)
+            j->failed = true;
+    }
+}
+
+/* Rows of all batches: c = alpha s + beta d, rounded once. */
+static void finish_bf16(void *ctx, int64_t begin, int64_t end)
+{
+    enum { PIECE = 256 };
+    const bf16_job *job = ctx;
+    const mt_product *p = job->p;
+    float alpha = (float)mt_scalar_to_double(p->alpha), beta = (float)mt_scalar_to_double(p->beta), addend[PIECE];
+
+    for (int64_t row = begin; row < end; row++) {
+        int64_t batch = row / p->m, i = row % p->m;
+        float *s = job->sums + row * p->n;
+        char *c = p->c.data + 2 * (batch * p->c.batch + i * p->c.row);
+        const char *d = p->d.data + 2 * (batch * p->d.batch + i * p->d.row);
+
+        for (int64_t j = 0; j < p->n && (alpha != 1 || beta != 0); j += PIECE) {
+            int64_t n = p->n - j < PIECE ? p->n - j : PIECE;
+
+            if (beta != 0)
+                mt_cast_table[MT_DTYPE_bf16][MT_DTYPE_f32]((char *)addend, 4, d + 2 * j * p->d.col, 2 * p->d.col, n);
+            for (int64_t q = 0; q < n; q++)
+                s[j + q] = alpha * s[j + q] + (beta != 0 ? beta * addend[q] : 0.0f);
+        }
+        mt_cast_table[MT_DTYPE_f32][MT_DTYPE_bf16](c, 2 * p->c.col, (const char *)s, 4, p->n);
+    }
+}
+
+static int run_bf16(const mt_product *p)
+{
+    bf16_job job = {p, NULL, false};
+    double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k;
+    mt_operand sums;
+
+    if (mt_product_new_matrix(&sums, p->n_batch, p->m, p->n, sizeof(float)) < 0)
+        return -1;
+    job.sums = (float *)(void *)sums.data;
+    if (p->n_batch < 2 * mt_get_num_threads() && flops > 1e7)
+        multiply_bf16(&job, 0, p->n_batch); /* split inside */
+    else
+        mt_parallel_for(p->n_batch, 200.0 + flops / 150.0, 1, multiply_bf16, &job);
+    if (!job.failed)
+        mt_parallel_for(p->n_batch * p->m, 10.0 + 0.3 * (double)p->n, 1, finish_bf16, &job);
+    mt_product_free_matrix(&sums, p->n_batch, p->m, p->n, sizeof(float));
+    return job.failed ? mt_error_set(MT_ERR_MEMORY, "no memory for a matrix product") : 0;
+}
+
+static bool suits_bf16(const mt_product *p)
+{
+    return p->dtype == MT_DTYPE_bf16 && !p->sum_batch && p->k >= 16 &&
+           (double)p->m * (double)p->n * (double)p->k >= 4096 && mt_gemm_bf16_available();
+}
+
 /* --- integers of 32 and 64 bits --- */
 
 typedef struct int_job {
@@ -210,6 +285,8 @@ static int run_native(const mt_product *p)
     case MT_DTYPE_c128:
         return mt_product_complex(p);
     default:
+        if (suits_bf16(p))
+            return run_bf16(p);
         return run_converted(p, mt_dtype_is_float(p->dtype) ? MT_DTYPE_f32 : MT_DTYPE_i32);
     }
 }
