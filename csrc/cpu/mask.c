@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Masks. Work on true elements in order runs in two passes: chunks are counted, then every chunk knows where its results
-   begin, so that the second pass runs in parallel as well. Stores come before the test and the position moves by it, so
-   that no branch depends on the mask. */
+/* Masks. Work on true elements in order runs in two passes: chunks are counted, then every chunk knows
+   where its results begin, so that the second pass runs in parallel as well. The loops over a chunk are
+   in mask_isa.c. */
 #include "cpu/mask.h"
 
 #include <string.h>
@@ -12,8 +12,6 @@
 #include "core/op.h"
 #include "cpu/assign.h"
 #include "kernels.h"
-
-enum { CHUNK = 1 << 15, STACK_CHUNKS = 32 };
 
 int mt_mask_of(mt_tensor **out, mt_tensor *t)
 {
@@ -31,122 +29,136 @@ int mt_mask_of(mt_tensor **out, mt_tensor *t)
     return 0;
 }
 
-/* --- counting --- */
+/* --- plans --- */
 
-/* Sums of 255 bytes fit a byte, so lanes of bytes are added as such. */
-static int64_t count_range(const uint8_t *mask, int64_t n)
+static int64_t chunks_of(const mt_mask_plan *p)
 {
-    int64_t total = 0;
-
-    while (n >= 64) {
-        int64_t rounds = n / 64 < 255 ? n / 64 : 255;
-        uint8_t lane[64] = {0};
-
-        for (int64_t r = 0; r < rounds; r++)
-            for (int i = 0; i < 64; i++)
-                lane[i] = (uint8_t)(lane[i] + (mask[r * 64 + i] != 0));
-        for (int i = 0; i < 64; i++)
-            total += lane[i];
-        mask += rounds * 64;
-        n -= rounds * 64;
-    }
-    for (int64_t i = 0; i < n; i++)
-        total += mask[i] != 0;
-    return total;
+    return (p->n + MT_MASK_CHUNK - 1) / MT_MASK_CHUNK;
 }
 
-typedef struct mask_job {
-    const uint8_t *mask;
-    int64_t n, *first; /* of each chunk: its count, then where its results begin */
-    char *out;
-    const char *in;
-    int itemsize;
-} mask_job;
-
-static int64_t chunk_length(const mask_job *job, int64_t chunk)
+static int64_t chunk_length(const mt_mask_plan *p, int64_t chunk)
 {
-    return job->n - chunk * CHUNK < CHUNK ? job->n - chunk * CHUNK : CHUNK;
+    int64_t left = p->n - chunk * MT_MASK_CHUNK;
+
+    return left < MT_MASK_CHUNK ? left : MT_MASK_CHUNK;
 }
 
 static void count_chunks(void *ctx, int64_t begin, int64_t end)
 {
-    mask_job *job = ctx;
+    const mt_mask_plan *p = ctx;
 
     for (int64_t c = begin; c < end; c++)
-        job->first[c] = count_range(job->mask + c * CHUNK, chunk_length(job, c));
+        p->first[c + 1] = MT_ISA_PICK(mt_mask_run_count)(p->mask + c * MT_MASK_CHUNK, chunk_length(p, c));
 }
 
-int64_t mt_mask_count(const uint8_t *mask, int64_t n)
+int mt_mask_plan_make(mt_mask_plan *p, const uint8_t *mask, int64_t n)
 {
-    int64_t counts[STACK_CHUNKS], total = 0;
+    int64_t chunks;
+    void *heap;
 
-    while (n > 0) {
-        int64_t part = n < (int64_t)CHUNK * STACK_CHUNKS ? n : (int64_t)CHUNK * STACK_CHUNKS;
-        mask_job job = {.mask = mask, .n = part, .first = counts};
-        int64_t chunks = (part + CHUNK - 1) / CHUNK;
-
-        mt_parallel_for(chunks, 0.05 * CHUNK, 1, count_chunks, &job);
-        for (int64_t c = 0; c < chunks; c++)
-            total += counts[c];
-        mask += part;
-        n -= part;
+    p->mask = mask;
+    p->n = n;
+    p->first = p->room;
+    chunks = chunks_of(p);
+    if (chunks >= MT_MASK_ROOM) {
+        p->first = NULL;
+        if (mt_malloc(&heap, (size_t)(chunks + 1) * sizeof(int64_t)) < 0)
+            return -1;
+        p->first = heap;
     }
-    return total;
+    p->first[0] = 0;
+    mt_parallel_for(chunks, 0.02 * MT_MASK_CHUNK, 1, count_chunks, p);
+    for (int64_t c = 0; c < chunks; c++)
+        p->first[c + 1] += p->first[c];
+    p->total = p->first[chunks];
+    return 0;
 }
 
-/* Runs `body` over the chunks. */
-static int for_chunks(mask_job *job, mt_parallel_body *body, double ns_per_element)
+void mt_mask_plan_free(mt_mask_plan *p)
 {
-    int64_t room[STACK_CHUNKS], chunks = (job->n + CHUNK - 1) / CHUNK, sum = 0;
-    void *heap = NULL;
-    int rc = -1;
-
-    job->first = room;
-    if (chunks > STACK_CHUNKS) {
-        MT_TRY(mt_malloc(&heap, (size_t)chunks * sizeof(int64_t)));
-        job->first = heap;
-    }
-    if (chunks > 1)
-        mt_parallel_for(chunks, 0.05 * CHUNK, 1, count_chunks, job);
-    else
-        room[0] = 0;
-    for (int64_t c = 0; c < chunks; c++) {
-        int64_t count = job->first[c];
-
-        job->first[c] = sum;
-        sum += count;
-    }
-    mt_parallel_for(chunks, ns_per_element * (double)(chunks > 1 ? CHUNK : job->n), 1, body, job);
-    rc = 0;
-fail:
-    mt_free(heap);
-    return rc;
+    if (p->first != p->room)
+        mt_free(p->first);
+    p->first = NULL;
 }
 
-/* --- positions --- */
+/* --- what is done with chunks --- */
+
+typedef struct chunk_job {
+    const mt_mask_plan *plan;
+    char *out;
+    const char *in;
+    int itemsize;
+} chunk_job;
+
+static void for_chunks(chunk_job *job, mt_parallel_body *body, double ns_per_element)
+{
+    int64_t n = job->plan->n;
+
+    if (job->plan->total > 0)
+        mt_parallel_for(chunks_of(job->plan), ns_per_element * (double)(n < MT_MASK_CHUNK ? n : MT_MASK_CHUNK), 1,
+                        body, job);
+}
+
+static int64_t count_of(const mt_mask_plan *p, int64_t chunk)
+{
+    return p->first[chunk + 1] - p->first[chunk];
+}
 
 static void position_chunks(void *ctx, int64_t begin, int64_t end)
 {
-    const mask_job *job = ctx;
+    const chunk_job *job = ctx;
+    const mt_mask_plan *p = job->plan;
 
-    for (int64_t c = begin; c < end; c++) {
-        const uint8_t *mask = job->mask + c * CHUNK;
-        int64_t *out = (int64_t *)(void *)job->out + job->first[c];
-        int64_t count = count_range(mask, chunk_length(job, c)), k = 0;
-
-        for (int64_t i = 0; k < count; i++) {
-            out[k] = c * CHUNK + i;
-            k += mask[i] != 0;
-        }
-    }
+    for (int64_t c = begin; c < end; c++)
+        MT_ISA_PICK(mt_mask_run_positions)
+    ((int64_t *)(void *)job->out + p->first[c], p->mask + c * MT_MASK_CHUNK, chunk_length(p, c), count_of(p, c),
+     c * MT_MASK_CHUNK);
 }
 
-int mt_mask_positions(int64_t *out, const uint8_t *mask, int64_t n, int64_t total)
+static void pack_chunks(void *ctx, int64_t begin, int64_t end)
 {
-    mask_job job = {.mask = mask, .n = n, .out = (char *)out};
+    const chunk_job *job = ctx;
+    const mt_mask_plan *p = job->plan;
 
-    return total == 0 ? 0 : for_chunks(&job, position_chunks, 0.5);
+    for (int64_t c = begin; c < end; c++)
+        MT_ISA_PICK(mt_mask_run_pack)
+    (job->out + p->first[c] * job->itemsize, job->in + c * MT_MASK_CHUNK * job->itemsize,
+     p->mask + c * MT_MASK_CHUNK, chunk_length(p, c), count_of(p, c), job->itemsize);
 }
+
+static void spread_chunks(void *ctx, int64_t begin, int64_t end)
+{
+    const chunk_job *job = ctx;
+    const mt_mask_plan *p = job->plan;
+
+    for (int64_t c = begin; c < end; c++)
+        MT_ISA_PICK(mt_mask_run_spread)
+    (job->out + c * MT_MASK_CHUNK * job->itemsize, job->in + p->first[c] * job->itemsize,
+     p->mask + c * MT_MASK_CHUNK, chunk_length(p, c), count_of(p, c), job->itemsize);
+}
+
+void mt_mask_positions(const mt_mask_plan *plan, int64_t *out)
+{
+    chunk_job job = {plan, (char *)out, NULL, 8};
+
+    for_chunks(&job, position_chunks, 0.2);
+}
+
+void mt_mask_pack(const mt_mask_plan *plan, char *out, const char *in, int itemsize)
+{
+    chunk_job job = {plan, out, in, itemsize};
+
+    for_chunks(&job, pack_chunks, 0.2);
+}
+
+void mt_mask_spread(const mt_mask_plan *plan, char *out, const char *in, int itemsize)
+{
+    chunk_job job = {plan, out, in, itemsize};
+
+    for_chunks(&job, spread_chunks, 0.8);
+}
+
+/* --- coordinates --- */
 
 typedef struct split_job {
     int64_t *columns, total;
@@ -187,110 +199,38 @@ void mt_mask_coordinates(int64_t *columns, int64_t total, int ndim, const int64_
         mt_parallel_for(total, 1.0 * ndim, 1, split_positions, &job);
 }
 
-/* --- packing and spreading --- */
+/* --- filling --- */
 
-typedef struct wide_item {
-    uint64_t part[2];
-} wide_item;
+typedef struct fill_params {
+    int itemsize;
+    MT_ALIGNED(16) char element[16];
+} fill_params;
 
-#define DEFINE_PACK(bytes, type)                                                                               \
-    static void pack_##bytes(char *out, const char *in, const uint8_t *mask, int64_t count)                    \
-    {                                                                                                          \
-        for (int64_t i = 0, k = 0; k < count; i++) {                                                           \
-            memcpy(out + k * (bytes), in + i * (bytes), sizeof(type));                                         \
-            k += mask[i] != 0;                                                                                 \
-        }                                                                                                      \
-    }                                                                                                          \
-    static void spread_##bytes(char *out, const char *in, const uint8_t *mask, int64_t n)                      \
-    {                                                                                                          \
-        for (int64_t i = 0, k = 0; i < n; i++) {                                                               \
-            if (mask[i])                                                                                       \
-                memcpy(out + i * (bytes), in + k++ * (bytes), sizeof(type));                                   \
-        }                                                                                                      \
-    }                                                                                                          \
-    static void fill_##bytes(char *const *data, const int64_t *stride, int64_t n, const void *params)          \
-    {                                                                                                          \
-        for (int64_t i = 0; i < n; i++)                                                                        \
-            if (data[1][i * stride[1]])                                                                        \
-                memcpy(data[0] + i * stride[0], params, sizeof(type));                                         \
+/* data: written, mask */
+static void fill_loop(char *const *data, const int64_t *stride, int64_t n, const void *params)
+{
+    const fill_params *p = params;
+
+    if (stride[0] == p->itemsize && stride[1] == 1) {
+        MT_ISA_PICK(mt_mask_run_fill)(data[0], (const uint8_t *)data[1], n, p->element, p->itemsize);
+        return;
     }
-DEFINE_PACK(1, uint8_t)
-DEFINE_PACK(2, uint16_t)
-DEFINE_PACK(4, uint32_t)
-DEFINE_PACK(8, uint64_t)
-DEFINE_PACK(16, wide_item)
-#undef DEFINE_PACK
-
-static void pack_chunks(void *ctx, int64_t begin, int64_t end)
-{
-    const mask_job *job = ctx;
-
-    for (int64_t c = begin; c < end; c++) {
-        const uint8_t *mask = job->mask + c * CHUNK;
-        int64_t count = count_range(mask, chunk_length(job, c));
-        const char *in = job->in + c * CHUNK * job->itemsize;
-        char *out = job->out + job->first[c] * job->itemsize;
-
-        switch (job->itemsize) {
-        case 1: pack_1(out, in, mask, count); break;
-        case 2: pack_2(out, in, mask, count); break;
-        case 4: pack_4(out, in, mask, count); break;
-        case 8: pack_8(out, in, mask, count); break;
-        default: pack_16(out, in, mask, count); break;
-        }
-    }
-}
-
-static void spread_chunks(void *ctx, int64_t begin, int64_t end)
-{
-    const mask_job *job = ctx;
-
-    for (int64_t c = begin; c < end; c++) {
-        const uint8_t *mask = job->mask + c * CHUNK;
-        int64_t n = chunk_length(job, c);
-        char *out = job->out + c * CHUNK * job->itemsize;
-        const char *in = job->in + job->first[c] * job->itemsize;
-
-        switch (job->itemsize) {
-        case 1: spread_1(out, in, mask, n); break;
-        case 2: spread_2(out, in, mask, n); break;
-        case 4: spread_4(out, in, mask, n); break;
-        case 8: spread_8(out, in, mask, n); break;
-        default: spread_16(out, in, mask, n); break;
-        }
-    }
-}
-
-int mt_mask_pack(char *out, const char *in, const uint8_t *mask, int64_t n, int64_t total, int itemsize)
-{
-    mask_job job = {.mask = mask, .n = n, .out = out, .in = in, .itemsize = itemsize};
-
-    return total == 0 ? 0 : for_chunks(&job, pack_chunks, 0.6);
-}
-
-int mt_mask_spread(char *out, const char *in, const uint8_t *mask, int64_t n, int64_t total, int itemsize)
-{
-    mask_job job = {.mask = mask, .n = n, .out = out, .in = in, .itemsize = itemsize};
-
-    return total == 0 ? 0 : for_chunks(&job, spread_chunks, 1.0);
+    for (int64_t i = 0; i < n; i++)
+        if (data[1][i * stride[1]])
+            memcpy(data[0] + i * stride[0], p->element, (size_t)p->itemsize);
 }
 
 int mt_mask_fill(mt_tensor *t, const mt_tensor *mask, const void *element)
 {
     mt_tensor *operands[2] = {t, (mt_tensor *)(uintptr_t)mask};
-    mt_loop_fn *loop;
+    fill_params params;
     mt_iter it;
 
-    switch (mt_tensor_itemsize(t)) {
-    case 1: loop = fill_1; break;
-    case 2: loop = fill_2; break;
-    case 4: loop = fill_4; break;
-    case 8: loop = fill_8; break;
-    default: loop = fill_16; break;
-    }
+    params.itemsize = (int)mt_tensor_itemsize(t);
+    memcpy(params.element, element, (size_t)params.itemsize);
     if (mt_iter_build(&it, operands, 2, 1, t->ndim, t->size) < 0)
         return -1;
-    mt_iter_run(&it, loop, element, NULL, 1.0);
+    mt_iter_run(&it, fill_loop, &params, NULL, 0.3);
     return 0;
 }
 
@@ -300,27 +240,26 @@ int mt_mask_fill(mt_tensor *t, const mt_tensor *mask, const void *element)
 int mt_cpu_masked_scatter(mt_tensor *out, mt_tensor *self, mt_tensor *mask, mt_tensor *source)
 {
     mt_tensor *whole = NULL, *dense = NULL, *target = out;
-    const uint8_t *bytes;
-    int64_t total;
+    mt_mask_plan plan = {.n = 0};
     int rc = -1;
 
     MT_TRY(mt_tensor_new(&whole, MT_DTYPE_b8, out->ndim, out->size, out->device));
     MT_TRY(mt_cpu_assign(whole, mask));
-    bytes = (const uint8_t *)mt_tensor_const_data(whole);
-    total = mt_mask_count(bytes, whole->numel);
-    MT_REQUIRE(total <= source->numel, MT_ERR_RUNTIME, "Number of elements of source < number of ones in mask");
+    MT_TRY(mt_mask_plan_make(&plan, (const uint8_t *)mt_tensor_const_data(whole), whole->numel));
+    MT_REQUIRE(plan.total <= source->numel, MT_ERR_RUNTIME, "Number of elements of source < number of ones in mask");
     if (!(out->flags & MT_FLAG_CONTIGUOUS)) {
         MT_TRY(mt_tensor_new(&dense, (mt_dtype)out->dtype, out->ndim, out->size, out->device));
         target = dense;
     }
     if (target != self)
         MT_TRY(mt_cpu_assign(target, self));
-    MT_TRY(mt_mask_spread(mt_tensor_mutable_data(target), mt_tensor_const_data(source), bytes, whole->numel, total,
-                          (int)mt_tensor_itemsize(out)));
+    mt_mask_spread(&plan, mt_tensor_mutable_data(target), mt_tensor_const_data(source),
+                   (int)mt_tensor_itemsize(out));
     if (dense)
         MT_TRY(mt_cpu_assign(out, dense));
     rc = 0;
 fail:
+    mt_mask_plan_free(&plan);
     mt_tensor_clear(&whole);
     mt_tensor_clear(&dense);
     return rc;

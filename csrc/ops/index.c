@@ -19,12 +19,12 @@ static int nonzero_cpu(mt_tensor **out, mt_tensor *self)
 {
     mt_tensor *mask = NULL;
     int64_t total, size[2], stride[2], *columns;
-    const uint8_t *bytes;
+    mt_mask_plan plan = {.n = 0};
     int rc = -1;
 
     MT_TRY(mt_mask_of(&mask, self));
-    bytes = (const uint8_t *)mt_tensor_const_data(mask);
-    total = mt_mask_count(bytes, mask->numel);
+    MT_TRY(mt_mask_plan_make(&plan, (const uint8_t *)mt_tensor_const_data(mask), mask->numel));
+    total = plan.total;
     size[0] = total;
     size[1] = self->ndim;
     stride[0] = 1;
@@ -32,11 +32,12 @@ static int nonzero_cpu(mt_tensor **out, mt_tensor *self)
     MT_TRY(mt_tensor_new_strided(out, MT_DTYPE_i64, 2, size, stride, self->device));
     if (self->ndim > 0 && total > 0) {
         columns = (int64_t *)(void *)mt_tensor_mutable_data(*out);
-        MT_TRY(mt_mask_positions(columns + (self->ndim - 1) * total, bytes, mask->numel, total));
+        mt_mask_positions(&plan, columns + (self->ndim - 1) * total);
         mt_mask_coordinates(columns, total, self->ndim, self->size);
     }
     rc = 0;
 fail:
+    mt_mask_plan_free(&plan);
     mt_tensor_clear(&mask);
     if (rc < 0)
         mt_tensor_clear(out);
@@ -489,8 +490,7 @@ static int prepare_masked(mt_tensor **elements, mt_tensor **mask, mt_tensor *sel
 int mt_impl_masked_select(mt_tensor **out, mt_tensor *self, mt_tensor *mask)
 {
     mt_tensor *elements = NULL, *whole = NULL;
-    const uint8_t *bytes;
-    int64_t total;
+    mt_mask_plan plan = {.n = 0};
     int rc = -1;
 
     *out = NULL;
@@ -500,14 +500,13 @@ int mt_impl_masked_select(mt_tensor **out, mt_tensor *self, mt_tensor *mask)
     MT_TRY(mt_tensor_check_bounds(self));
     MT_TRY(mt_tensor_check_bounds(mask));
     MT_TRY(prepare_masked(&elements, &whole, self, mask));
-    bytes = (const uint8_t *)mt_tensor_const_data(whole);
-    total = mt_mask_count(bytes, whole->numel);
-    MT_TRY(mt_tensor_new(out, (mt_dtype)self->dtype, 1, &total, MT_CPU));
-    MT_TRY(mt_mask_pack(mt_tensor_mutable_data(*out), mt_tensor_const_data(elements), bytes, whole->numel, total,
-                        (int)mt_tensor_itemsize(self)));
+    MT_TRY(mt_mask_plan_make(&plan, (const uint8_t *)mt_tensor_const_data(whole), whole->numel));
+    MT_TRY(mt_tensor_new(out, (mt_dtype)self->dtype, 1, &plan.total, MT_CPU));
+    mt_mask_pack(&plan, mt_tensor_mutable_data(*out), mt_tensor_const_data(elements), (int)mt_tensor_itemsize(self));
     MT_TRY(move_to(out, self->device));
     rc = 0;
 fail:
+    mt_mask_plan_free(&plan);
     mt_tensor_clear(&elements);
     mt_tensor_clear(&whole);
     if (rc < 0)
