@@ -569,6 +569,25 @@ static ME(dot_fn) *const ME(dots)[5][5] = {DOT_ROW(1) DOT_ROW(2) DOT_ROW(3) DOT_
 #undef DOTS
 #undef DOT_ROW
 
+/* One long dot product: eight sums side by side. */
+static T ME(dot_long)(int64_t k, const T *a, const T *b)
+{
+    V acc[8] = {{0}, {0}, {0}, {0}, {0}, {0}, {0}, {0}};
+    int64_t i = 0;
+
+    for (; i + 8 * LANES <= k; i += 8 * LANES) {
+        MT_UNROLL
+        for (int j = 0; j < 8; j++)
+            acc[j] = SIMD(fma)(SIMD(load)(a + i + j * LANES), SIMD(load)(b + i + j * LANES), acc[j]);
+    }
+    for (; i < k; i += LANES) {
+        MASK mask = SIMD(mask)(k - i < LANES ? k - i : LANES);
+
+        acc[0] = SIMD(fma)(SIMD(load_masked)(a + i, mask), SIMD(load_masked)(b + i, mask), acc[0]);
+    }
+    return SIMD(sum)(((acc[0] + acc[1]) + (acc[2] + acc[3])) + ((acc[4] + acc[5]) + (acc[6] + acc[7])));
+}
+
 static void ME(store_sums)(const mt_gemm *g, const T *sums, int64_t i0, int64_t j0, int dm, int dn)
 {
     for (int i = 0; i < dm; i++)
@@ -589,6 +608,11 @@ static void ME(run_dot_rows)(const mt_gemm *g)
     const T *a = g->a, *b = g->b;
     T sums[16];
 
+    if (g->m == 1 && g->n == 1) {
+        sums[0] = ME(dot_long)(g->k, a, b);
+        ME(store_sums)(g, sums, 0, 0, 1, 1);
+        return;
+    }
     for (int64_t j = 0; j < g->n;) {
         int64_t left = g->n - j, dn = left >= 4 ? 4 : left;
 
