@@ -15,7 +15,8 @@ enum {
     TINY_ROW = 16, TINY_DENSE_ROW = 8, /* elements; shorter rows are taken in columns ... */
     TINY_RATIO = 4,                    /* ... where the next dim is this many times as long */
     COLUMN_BLOCK = 512,
-    LONG_FILL = 1024,
+    LONG_FILL = 1024, /* elements */
+    FILL_RUN = 4096,  /* bytes */
 };
 
 /* Normal form; dim 0 is the innermost. */
@@ -252,14 +253,17 @@ typedef struct fill_job {
     MT_ALIGNED(64) unsigned char pattern[64];
 } fill_job;
 
-/* The range is over blocks of 64 bytes. */
+/* The range is over blocks of 64 bytes. Long ones repeat their beginning: memcpy has wider stores. */
 static void fill_blocks(void *ctx, int64_t begin, int64_t end)
 {
     const fill_job *job = ctx;
+    int64_t bytes = (end - begin) * 64, first = bytes < 2 * FILL_RUN ? end - begin : FILL_RUN / 64;
     char *d = job->dst + begin * 64;
 
-    for (int64_t i = begin; i < end; i++, d += 64)
-        memcpy(d, job->pattern, 64);
+    for (int64_t i = 0; i < first; i++)
+        memcpy(d + i * 64, job->pattern, 64);
+    for (int64_t at = first * 64; at < bytes; at += FILL_RUN)
+        memcpy(d + at, d, (size_t)(bytes - at < FILL_RUN ? bytes - at : FILL_RUN));
 }
 
 static bool all_bytes_equal(const unsigned char *value, size_t itemsize)

@@ -11,7 +11,7 @@
 #include "cpu/copy.h"
 #include "kernels.h"
 
-enum { SMALL_BYTES = 1 << 15 };
+enum { SMALL_BYTES = 1 << 15, MAX_LONG_INPUTS = 16, LONG_BLOCK = 512 };
 
 /* --- cat and stack --- */
 
@@ -57,12 +57,51 @@ static void join_small(mt_tensor *out, mt_tensors inputs, int64_t dim, int64_t o
         }
 }
 
+typedef struct join_job {
+    char *dst;
+    mt_tensors inputs;
+    const char *src[MAX_LONG_INPUTS];
+    int64_t bytes[MAX_LONG_INPUTS], row;
+} join_job;
+
+/* The range is over outer rows. */
+static void join_rows(void *ctx, int64_t begin, int64_t end)
+{
+    const join_job *job = ctx;
+    char *dst = job->dst + begin * job->row;
+
+    for (int64_t o = begin; o < end; o++)
+        for (int i = 0; i < job->inputs.n; i++) {
+            memcpy(dst, job->src[i] + o * job->bytes[i], (size_t)job->bytes[i]);
+            dst += job->bytes[i];
+        }
+}
+
+/* Few inputs with long blocks: the result is written in order. False when it is not so. */
+static bool join_long(mt_tensor *out, mt_tensors inputs, int64_t dim, int64_t outer)
+{
+    join_job job = {.dst = mt_tensor_mutable_data(out), .inputs = inputs, .row = block_bytes(out, dim)};
+
+    if (inputs.n > MAX_LONG_INPUTS || outer < 2)
+        return false;
+    for (int i = 0; i < inputs.n; i++) {
+        job.src[i] = mt_tensor_const_data(inputs.data[i]);
+        job.bytes[i] = block_bytes(inputs.data[i], dim);
+        if (job.bytes[i] < LONG_BLOCK)
+            return false;
+    }
+    mt_parallel_for(outer, 0.03 * (double)job.row, 1, join_rows, &job);
+    return true;
+}
+
 /* Large results: every input is a matrix of outer rows, copied in parallel into a column range. */
 static void join_dense(mt_tensor *out, mt_tensors inputs, int64_t dim, int64_t outer)
 {
     int64_t itemsize = (int64_t)mt_tensor_itemsize(out), row = block_bytes(out, dim), at = 0;
     char *dst = mt_tensor_mutable_data(out);
 
+    if (join_long(out, inputs, dim, outer))
+        return;
     for (int i = 0; i < inputs.n; i++) {
         int64_t n = block_bytes(inputs.data[i], dim);
 
