@@ -74,7 +74,7 @@ def test_licence_line_comes_first():
 def test_no_double_underscore_in_identifiers():
     """Identifiers with a double underscore are reserved in C++, in which part of the headers must compile."""
     allowed = re.compile(r"__(attribute|builtin\w*|thread|atomic\w*|asm|volatile|STDC\w*|GNUC\w*|clang\w*|x86_64|"
-                         r"aarch64|SANITIZE\w*|has_feature|FILE|LINE|extension|cplusplus|VA_ARGS|F16C|AVX\w*|FMA\w*|"
+                         r"aarch64|SANITIZE\w*|has_feature|FILE|LINE|extension|cplusplus|VA_ARGS|F16C|AVX\w*|FMA\w*|BMI\d|"
                          r"CUDA\w*|linux|SSE\w*|sanitizer\w*|lsan\w*|asan\w*|tsan\w*|BYTE_ORDER|ORDER\w*|restrict|"
                          r"popcntdq|noinline|forceinline|host|device|get_cpuid\w*|ATOMIC\w*|i386|m\d+\w*|mmask\d+|APPLE|OPTIMIZE|NVCC|GLIBC\w*|typeof)(__)?\b")
     wrong = []
