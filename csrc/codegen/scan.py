@@ -8,7 +8,7 @@ import os
 import re
 
 _DEFINITION = re.compile(r"^int (mt_(?:cpu|impl|view|meta|check)_\w+)\(", re.M)
-_FORMULA = re.compile(r"\bFN\((\w+)\)")
+_FORMULA = re.compile(r"^MT_HD(?:_\w+)? .*\b(?:FN\((\w+)\)|mt_(\w+)_f32)\(|^MT_FROM_LIBRARY\((\w+)\)", re.M)
 _REDUCTION = re.compile(r"#define MT_REDUCE_CLASS_(\w+)")
 
 
@@ -23,7 +23,7 @@ class Sources:
         for path in glob.glob(os.path.join(folder, "math", "*.h")):
             with open(path, encoding="utf-8") as f:
                 text = f.read()
-            self.formulas.update(_FORMULA.findall(text))
+            self.formulas.update(name for found in _FORMULA.findall(text) for name in found if name)
             self.reductions.update(_REDUCTION.findall(text))
 
     def _scan_functions(self, text):

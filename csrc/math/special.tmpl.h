@@ -58,7 +58,7 @@ MT_HD T FN(erfinv_fast)(T a)
 
 MT_HD T FN(polygamma)(T a, T order)
 {
-    return (T)mt_d_polygamma((double)order, (double)a);
+    return (T)mt_d_polygamma((double)order, (double)a, (double)FN(sin)(NUM(MT_PI) * a));
 }
 
 MT_HD T FN(zeta)(T a, T b)

@@ -193,7 +193,7 @@ MT_HD_BIG double mt_d_zeta(double x, double q)
             return (double)MT_NAN;
     }
     if (mt_d_is_inf(q))
-        return 0.0;
+        return (double)MT_NAN;
     for (int k = 0; k < 12 || a < 9.0; k++, a += 1.0) {
         term = pow(a, -x);
         sum += term;
@@ -210,16 +210,16 @@ MT_HD_BIG double mt_d_zeta(double x, double q)
     return sum;
 }
 
-/* The n-th derivative of digamma, n a whole number. */
-MT_HD_BIG double mt_d_polygamma(double n, double x)
+/* The n-th derivative of digamma, n a whole number. `sine` is sin(pi x) as the caller's dtype has it:
+   how high the poles at negative numbers are depends on that. */
+MT_HD_BIG double mt_d_polygamma(double n, double x, double sine)
 {
     if (n == 0.0)
         return mt_d_digamma(x);
-    if (n == 1.0 && x < 0.5) { /* reflection: poles and negative arguments */
-        double s = sin(MT_PI * x);
-
-        return MT_PI * MT_PI / (s * s) - mt_d_zeta(2.0, 1.0 - x);
-    }
+    if (n == 1.0 && x < 0.5) /* reflection: poles and negative arguments */
+        return MT_PI * MT_PI / (sine * sine) - mt_d_zeta(2.0, 1.0 - x);
+    if (n == 1.0 && mt_d_is_inf(x))
+        return 0.0;
     return (fmod(n, 2.0) == 0.0 ? -1.0 : 1.0) * tgamma(n + 1.0) * mt_d_zeta(n + 1.0, x);
 }
 

@@ -13,6 +13,11 @@ MT_HD T FN(positive)(T a)
     return a;
 }
 
+MT_HD T FN(conj)(T a)
+{
+    return a;
+}
+
 MT_HD bool FN(logical_not)(T a)
 {
     return a == 0;

@@ -105,6 +105,13 @@ int mt_check_pow(mt_call *call)
     return 0;
 }
 
+int mt_check_polygamma(mt_call *call)
+{
+    if (call->arg[0].v.i < 0)
+        return mt_error_set(MT_ERR_RUNTIME, "polygamma(n, x) does not support negative n.");
+    return 0;
+}
+
 int mt_check_complex(mt_call *call)
 {
     mt_dtype a = operand_dtype(&call->arg[0]), b = operand_dtype(&call->arg[1]);
