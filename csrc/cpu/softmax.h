@@ -8,10 +8,13 @@
 
 #include "cpu/isa_pick.h"
 
-MT_ISA_DECLARE(void, mt_softmax_row_f32, (float *out, const float *x, int64_t n, bool is_log));
-MT_ISA_DECLARE(void, mt_softmax_row_f64, (double *out, const double *x, int64_t n, bool is_log));
-/* y: the result of the forward row; g: the gradient of it. */
-MT_ISA_DECLARE(void, mt_softmax_back_row_f32, (float *out, const float *g, const float *y, int64_t n, bool is_log));
-MT_ISA_DECLARE(void, mt_softmax_back_row_f64, (double *out, const double *g, const double *y, int64_t n, bool is_log));
+/* n_rows rows of n elements, one behind the other. */
+MT_ISA_DECLARE(void, mt_softmax_rows_f32, (float *out, const float *x, int64_t n_rows, int64_t n, bool is_log));
+MT_ISA_DECLARE(void, mt_softmax_rows_f64, (double *out, const double *x, int64_t n_rows, int64_t n, bool is_log));
+/* y: the result of the forward rows; g: the gradient of it. */
+MT_ISA_DECLARE(void, mt_softmax_back_rows_f32,
+               (float *out, const float *g, const float *y, int64_t n_rows, int64_t n, bool is_log));
+MT_ISA_DECLARE(void, mt_softmax_back_rows_f64,
+               (double *out, const double *g, const double *y, int64_t n_rows, int64_t n, bool is_log));
 
 #endif

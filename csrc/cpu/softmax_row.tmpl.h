@@ -1,38 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One row of softmax. The includer defines T, ROW(name), EXP(x) for x <= 0 (or NaN), LOG(x). Sums go through LANES partial sums
-   that do not depend on the ISA level. */
-#ifndef T
-#define T float
-#define ROW(name) name##_f32
-#define EXP(x) mt_exp_f32(x)
-#define LOG(x) logf(x)
-#endif
+/* Rows of softmax, and of its gradient. The includer defines T, S (suffix), V (vector), WIDTH (its elements), EXP(x) for
+   x <= 0 (or NaN), LOG(x). Sums go through LANES partial sums that do not depend on the ISA level: element i of a chunk
+   belongs to lane i modulo LANES. */
+#define ROW(name) MT_JOIN(MT_JOIN(name, _), S)
+#define SIMD(name) MT_JOIN(MT_JOIN(mt_simd_, name), MT_JOIN(_, S))
+#define LANES ((int)(128 / sizeof(T)))
+#define N_ACC (LANES / WIDTH)
+#define CHUNK 512 /* elements that stay in the first cache between two passes */
+#define SHORT 16  /* rows up to here are taken together */
 
-#define LANES 16
-
-static inline T ROW(fold)(const T *lane)
+/* Half of the lanes is added to the other half until one is left. */
+static inline T ROW(fold)(const V *acc)
 {
-    T t[LANES / 2];
+    T lane[LANES];
 
-    for (int k = 0; k < LANES / 2; k++)
-        t[k] = lane[k] + lane[k + LANES / 2];
-    for (int half = LANES / 4; half > 0; half /= 2)
+    memcpy(lane, acc, sizeof lane);
+    MT_UNROLL
+    for (int half = LANES / 2; half > 0; half /= 2)
         for (int k = 0; k < half; k++)
-            t[k] += t[k + half];
-    return t[0];
+            lane[k] += lane[k + half];
+    return lane[0];
 }
 
 static inline T ROW(largest)(const T *x, int64_t n)
 {
-    T lane[LANES], best = x[0];
+    V acc[N_ACC];
+    T best = x[0];
     int64_t i = 0;
 
     if (n >= LANES) {
-        for (int k = 0; k < LANES; k++)
-            lane[k] = x[k];
-        for (i = LANES; i + LANES <= n; i += LANES)
-            for (int k = 0; k < LANES; k++)
-                lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
+        T lane[LANES];
+
+        memcpy(acc, x, sizeof acc);
+        for (i = LANES; i + LANES <= n; i += LANES) {
+            MT_UNROLL
+            for (int v = 0; v < N_ACC; v++)
+                acc[v] = SIMD(max)(SIMD(load)(x + i + v * WIDTH), acc[v]);
+        }
+        memcpy(lane, acc, sizeof lane);
         for (int k = 0; k < LANES; k++)
             best = lane[k] > best ? lane[k] : best;
     }
@@ -41,65 +46,131 @@ static inline T ROW(largest)(const T *x, int64_t n)
     return best;
 }
 
-void MT_ISA_NAME(ROW(mt_softmax_row))(T *out, const T *x, int64_t n, bool is_log)
-{
-    T lane[LANES] = {0}, top = ROW(largest)(x, n), sum;
-    int64_t i = 0;
+/* The sum of term(i) of n elements, in vectors where there are enough. */
+#define SUM_OF(out, n, VECTOR, ELEMENT)                  \
+    do {                                                 \
+        V acc[N_ACC] = {{0}};                            \
+        int64_t i = 0;                                   \
+                                                         \
+        for (; i + LANES <= (n); i += LANES) {           \
+            MT_UNROLL                                    \
+            for (int v = 0; v < N_ACC; v++) {            \
+                int64_t at = i + v * WIDTH;              \
+                                                         \
+                acc[v] += VECTOR;                        \
+            }                                            \
+        }                                                \
+        (out) = i ? ROW(fold)(acc) : 0;                  \
+        for (; i < (n); i++)                             \
+            (out) += ELEMENT;                            \
+    } while (0)
 
+static inline void ROW(exponentials)(T *out, const T *x, T top, int64_t n)
+{
+    MT_IVDEP
+    for (int64_t i = 0; i < n; i++)
+        out[i] = EXP(x[i] - top);
+}
+
+/* Short rows, as many as fit a block: exponentials are taken of all of them at once. */
+static void ROW(short_rows)(T *out, const T *x, int64_t n_rows, int64_t n, bool is_log)
+{
+    T shifted[CHUNK], e[CHUNK];
+    int64_t per_block = CHUNK / n;
+
+    for (int64_t row = 0; row < n_rows; row += per_block) {
+        int64_t rows = n_rows - row < per_block ? n_rows - row : per_block, total = rows * n;
+        int64_t padded = (total + LANES / 2 - 1) / (LANES / 2) * (LANES / 2);
+
+        for (int64_t r = 0; r < rows; r++) {
+            const T *from = x + (row + r) * n;
+            T *to = shifted + r * n, top = from[0];
+
+            for (int64_t i = 1; i < n; i = one_more(i))
+                top = from[i] > top ? from[i] : top;
+            for (int64_t i = 0; i < n; i = one_more(i))
+                to[i] = from[i] - top;
+        }
+        for (int64_t i = total; i < padded; i = one_more(i))
+            shifted[i] = 0;
+        for (int64_t i = 0; i < padded; i += LANES / 2)
+            for (int k = 0; k < LANES / 2; k++)
+                e[i + k] = EXP(shifted[i + k]);
+        for (int64_t r = 0; r < rows; r++) {
+            const T *own = e + r * n, *from = shifted + r * n;
+            T *to = out + (row + r) * n, sum = own[0];
+
+            for (int64_t i = 1; i < n; i = one_more(i))
+                sum += own[i];
+            sum = is_log ? LOG(sum) : 1 / sum;
+            for (int64_t i = 0; i < n; i = one_more(i))
+                to[i] = is_log ? from[i] - sum : own[i] * sum;
+        }
+    }
+}
+
+/* The sum of exponentials is at least 1, so its reciprocal is a normal number. */
+static void ROW(long_row)(T *out, const T *x, int64_t n, bool is_log)
+{
+    T room[CHUNK], top = ROW(largest)(x, n), sum = 0;
+
+    for (int64_t begin = 0; begin < n; begin += CHUNK) {
+        int64_t m = n - begin < CHUNK ? n - begin : CHUNK;
+        T *e = is_log ? room : out + begin, part;
+
+        ROW(exponentials)(e, x + begin, top, m);
+        SUM_OF(part, m, SIMD(load)(e + at), e[i]);
+        sum += part;
+    }
     if (is_log) {
-        for (; i + LANES <= n; i += LANES)
-            for (int k = 0; k < LANES; k++)
-                lane[k] += EXP(x[i + k] - top);
-        sum = ROW(fold)(lane);
-        for (; i < n; i++)
-            sum += EXP(x[i] - top);
         sum = LOG(sum);
-        for (i = 0; i < n; i++)
+        MT_IVDEP
+        for (int64_t i = 0; i < n; i++)
             out[i] = x[i] - top - sum;
         return;
     }
-    for (; i + LANES <= n; i += LANES)
-        for (int k = 0; k < LANES; k++) {
-            T e = EXP(x[i + k] - top);
-
-            out[i + k] = e;
-            lane[k] += e;
-        }
-    sum = ROW(fold)(lane);
-    for (; i < n; i++)
-        sum += out[i] = EXP(x[i] - top);
-    for (i = 0; i < n; i++)
-        out[i] = out[i] / sum;
+    sum = 1 / sum;
+    for (int64_t i = 0; i < n; i++)
+        out[i] *= sum;
 }
 
-void MT_ISA_NAME(ROW(mt_softmax_back_row))(T *out, const T *g, const T *y, int64_t n, bool is_log)
+void MT_ISA_NAME(ROW(mt_softmax_rows))(T *out, const T *x, int64_t n_rows, int64_t n, bool is_log)
 {
-    T lane[LANES] = {0}, sum;
-    int64_t i = 0;
+    if (n <= SHORT) {
+        ROW(short_rows)(out, x, n_rows, n, is_log);
+        return;
+    }
+    for (int64_t i = 0; i < n_rows; i++)
+        ROW(long_row)(out + i * n, x + i * n, n, is_log);
+}
+
+static void ROW(back_row)(T *out, const T *g, const T *y, int64_t n, bool is_log)
+{
+    T sum;
 
     if (is_log) {
-        for (; i + LANES <= n; i += LANES)
-            for (int k = 0; k < LANES; k++)
-                lane[k] += g[i + k];
-        sum = ROW(fold)(lane);
-        for (; i < n; i++)
-            sum += g[i];
-        for (i = 0; i < n; i++)
+        SUM_OF(sum, n, SIMD(load)(g + at), g[i]);
+        MT_IVDEP
+        for (int64_t i = 0; i < n; i++)
             out[i] = g[i] - EXP(y[i]) * sum; /* y <= 0 */
         return;
     }
-    for (; i + LANES <= n; i += LANES)
-        for (int k = 0; k < LANES; k++)
-            lane[k] += g[i + k] * y[i + k];
-    sum = ROW(fold)(lane);
-    for (; i < n; i++)
-        sum += g[i] * y[i];
-    for (i = 0; i < n; i++)
+    SUM_OF(sum, n, SIMD(load)(g + at) * SIMD(load)(y + at), g[i] * y[i]);
+    MT_IVDEP
+    for (int64_t i = 0; i < n; i++)
         out[i] = (g[i] - sum) * y[i];
 }
 
-#undef T
+void MT_ISA_NAME(ROW(mt_softmax_back_rows))(T *out, const T *g, const T *y, int64_t n_rows, int64_t n, bool is_log)
+{
+    for (int64_t i = 0; i < n_rows; i++)
+        ROW(back_row)(out + i * n, g + i * n, y + i * n, n, is_log);
+}
+
 #undef ROW
-#undef EXP
-#undef LOG
+#undef SIMD
 #undef LANES
+#undef N_ACC
+#undef CHUNK
+#undef SHORT
+#undef SUM_OF

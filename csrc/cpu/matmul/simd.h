@@ -105,6 +105,17 @@ static MT_ALWAYS_INLINE mt_vf64 mt_simd_fma_f64(mt_vf64 a, mt_vf64 b, mt_vf64 c)
     return (mt_vf64)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 }
 
+/* a > b ? a : b: b when one of them is NaN. */
+static MT_ALWAYS_INLINE mt_vf32 mt_simd_max_f32(mt_vf32 a, mt_vf32 b)
+{
+    return (mt_vf32)_mm512_max_ps((__m512)a, (__m512)b);
+}
+
+static MT_ALWAYS_INLINE mt_vf64 mt_simd_max_f64(mt_vf64 a, mt_vf64 b)
+{
+    return (mt_vf64)_mm512_max_pd((__m512d)a, (__m512d)b);
+}
+
 static MT_ALWAYS_INLINE float mt_simd_sum_f32(mt_vf32 v)
 {
     return _mm512_reduce_add_ps((__m512)v);
@@ -240,6 +251,21 @@ static MT_ALWAYS_INLINE mt_vf64 mt_simd_fma_f64(mt_vf64 a, mt_vf64 b, mt_vf64 c)
 #endif
 
 #endif
+
+/* a > b ? a : b: b when one of them is NaN. */
+static MT_ALWAYS_INLINE mt_vf32 mt_simd_max_f32(mt_vf32 a, mt_vf32 b)
+{
+    mt_vi32 greater = a > b;
+
+    return (mt_vf32)((greater & (mt_vi32)a) | (~greater & (mt_vi32)b));
+}
+
+static MT_ALWAYS_INLINE mt_vf64 mt_simd_max_f64(mt_vf64 a, mt_vf64 b)
+{
+    mt_vi64 greater = a > b;
+
+    return (mt_vf64)((greater & (mt_vi64)a) | (~greater & (mt_vi64)b));
+}
 
 static MT_ALWAYS_INLINE float mt_simd_sum_f32(mt_vf32 v)
 {
