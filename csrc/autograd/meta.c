@@ -127,27 +127,6 @@ fail:
 
 /* --- .grad --- */
 
-/* Names of element types as the C++ side of PyTorch prints them. */
-static const char *element_name(mt_dtype d)
-{
-    static const char *const names[MT_DTYPE_COUNT] = {
-        [MT_DTYPE_b8] = "bool",
-        [MT_DTYPE_u8] = "unsigned char",
-        [MT_DTYPE_i8] = "signed char",
-        [MT_DTYPE_i16] = "short int",
-        [MT_DTYPE_i32] = "int",
-        [MT_DTYPE_i64] = "long int",
-        [MT_DTYPE_f16] = "c10::Half",
-        [MT_DTYPE_bf16] = "c10::BFloat16",
-        [MT_DTYPE_f32] = "float",
-        [MT_DTYPE_f64] = "double",
-        [MT_DTYPE_c64] = "c10::complex<float>",
-        [MT_DTYPE_c128] = "c10::complex<double>",
-    };
-
-    return names[d];
-}
-
 mt_dtype mt_autograd_grad_dtype(const mt_tensor *t)
 {
     if (!t->autograd || t->autograd->grad_dtype == MT_DTYPE_COUNT)
@@ -169,7 +148,7 @@ int mt_autograd_set_grad_dtype(mt_tensor *t, mt_dtype dtype)
                "Cannot set grad_dtype to '%s' because there is already a gradient with dtype '%s'. "
                "Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the "
                "new grad_dtype matches the existing gradient's dtype.",
-               mt_dtype_table[dtype].legacy, element_name((mt_dtype)t->autograd->grad->dtype));
+               mt_dtype_table[dtype].legacy, mt_dtype_element((mt_dtype)t->autograd->grad->dtype));
     MT_TRY(mt_autograd_meta(&m, t));
     m->grad_dtype = (uint8_t)dtype;
     rc = 0;
@@ -198,7 +177,7 @@ static int check_grad(const mt_tensor *t, const mt_tensor *grad)
                "You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
                "allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and "
                "its gradient may break downstream systems that assume they match.",
-               element_name((mt_dtype)grad->dtype), mt_dtype_table[want].legacy);
+               mt_dtype_element((mt_dtype)grad->dtype), mt_dtype_table[want].legacy);
     MT_REQUIRE(grad->device.type == t->device.type, MT_ERR_RUNTIME,
                "attempting to assign a gradient with device type '%s' to a tensor with device type "
                "'%s'. Please ensure that the gradient and the tensor are on the same device",

@@ -123,16 +123,12 @@ static int from_sizes(mt_tensor **out, const target *to, PyObject *const *items,
 
 static void options_text(char text[200], mt_dtype dtype, mt_device device)
 {
-    static const char *const names[] = {
-        "bool",  "unsigned char", "signed char",         "short int",
-        "int",   "long int",      "c10::Half",           "c10::BFloat16",
-        "float", "double",        "c10::complex<float>", "c10::complex<double>"};
     char where[24];
 
     PyOS_snprintf(text, 200,
                   "TensorOptions(dtype=%s, device=%s, layout=Strided, requires_grad=false "
                   "(default), pinned_memory=false (default), memory_format=(nullopt))",
-                  (size_t)dtype < MT_COUNTOF(names) ? names[dtype] : mt_dtype_name(dtype),
+                  mt_dtype_element(dtype),
                   mt_device_format(where, device));
 }
 

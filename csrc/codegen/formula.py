@@ -25,6 +25,18 @@ from resolve import deref, to_scalar
 from schema import CatalogError
 
 
+def without_parentheses(text):
+    """'(a == b)' as 'a == b': clang takes a comparison in two pairs for a mistyped assignment."""
+    if not (text.startswith("(") and text.endswith(")")):
+        return text
+    depth = 0
+    for at, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if depth == 0 and at + 1 < len(text):
+            return text
+    return text[1:-1]
+
+
 class Compiler(Calls):
     def __init__(self, catalog, scope, code):
         self.catalog, self.scope, self.code = catalog, scope, code
@@ -97,7 +109,7 @@ class Compiler(Calls):
     def branches(self, node, compile_part):
         test, if_true, if_false = self.condition(node.test)
         code, outer = self.code, self.narrowed
-        code.emit("if (%s) {" % test)
+        code.emit("if (%s) {" % without_parentheses(test))
         for names, part, closing in ((if_true, node.body, "} else {"), (if_false, node.orelse, "}")):
             code.indent += 1
             self.narrowed = outer | names

@@ -15,7 +15,7 @@ typedef struct mt_c128 {
 } mt_c128;
 
 typedef enum mt_dtype {
-#define MT_DTYPE(token, name, ctype, size, category, legacy) MT_DTYPE_##token,
+#define MT_DTYPE(token, name, ctype, size, category, legacy, element) MT_DTYPE_##token,
 #include "core/dtypes.def"
 #undef MT_DTYPE
     MT_DTYPE_COUNT,
@@ -27,6 +27,7 @@ typedef enum mt_category { MT_CAT_BOOL, MT_CAT_INT, MT_CAT_FLOAT, MT_CAT_COMPLEX
 typedef struct mt_dtype_traits {
     const char *name;    /* "float32" */
     const char *legacy;  /* "Float" */
+    const char *element; /* "float": as PyTorch's messages name the type of an element */
     uint8_t itemsize;
     uint8_t category;    /* mt_category */
     bool is_signed;
@@ -46,6 +47,11 @@ static inline mt_category mt_dtype_category(mt_dtype d)
 static inline const char *mt_dtype_name(mt_dtype d)
 {
     return mt_dtype_table[d].name;
+}
+
+static inline const char *mt_dtype_element(mt_dtype d)
+{
+    return mt_dtype_table[d].element;
 }
 
 static inline bool mt_dtype_is_integral(mt_dtype d, bool include_bool)

@@ -158,7 +158,8 @@ static void logspace_c64(void *ctx, int64_t begin, int64_t end)
         bool is_low = i < r->n / 2;
         float count = (float)(is_low ? i : i - (r->n - 1));
         const mt_range_value *from = is_low ? &r->start : &r->end;
-        float complex z = cpowf((float)job->base, CMPLXF((float)from->c.re + re * count, (float)from->c.im + im * count));
+        float complex z = cpowf((float)job->base,
+                                      __builtin_complex((float)from->c.re + re * count, (float)from->c.im + im * count));
 
         out[i] = (mt_c64){crealf(z), cimagf(z)};
     }
@@ -176,7 +177,7 @@ static void logspace_c128(void *ctx, int64_t begin, int64_t end)
         bool is_low = i < r->n / 2;
         double count = (double)(is_low ? i : i - (r->n - 1));
         const mt_range_value *from = is_low ? &r->start : &r->end;
-        double complex z = cpow(job->base, CMPLX(from->c.re + re * count, from->c.im + im * count));
+        double complex z = cpow(job->base, __builtin_complex(from->c.re + re * count, from->c.im + im * count));
 
         out[i] = (mt_c128){creal(z), cimag(z)};
     }
@@ -204,7 +205,7 @@ static int logspace_single(mt_tensor *out, mt_scalar start, double base)
 
     if (!mt_dtype_is_complex((mt_dtype)out->dtype))
         return single_point(out, mt_scalar_from_double(pow(base, mt_scalar_to_double(start))));
-    z = cpow(base, CMPLX(s.re, s.im));
+    z = cpow(base, __builtin_complex(s.re, s.im));
     return single_point(out, mt_scalar_from_complex(creal(z), cimag(z)));
 }
 

@@ -90,13 +90,16 @@ int64_t MT_ISA_NAME(mt_mask_run_count)(const uint8_t *mask, int64_t n)
 
 /* --- permutations from eight bits --- */
 
-#if defined(__BMI2__)
+#if defined(__BMI2__) && !defined(__AVX512F__)
 /* The numbers of the set bits, one a byte. */
 static inline uint64_t numbers_of_bits(uint64_t eight)
 {
     return _pext_u64(0x0706050403020100u, _pdep_u64(eight, 0x0101010101010101u) * 0xff);
 }
 
+#endif
+
+#if defined(__BMI2__)
 /* The items of eight bytes whose bit is set, moved together. */
 static inline uint64_t pack_bytes(uint64_t bytes, uint64_t bits)
 {

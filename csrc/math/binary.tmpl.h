@@ -281,7 +281,7 @@ MT_HD T FN(hypot)(T a, T b)
 #if BITS == 32
     float r = (float)sqrt((double)a * (double)a + (double)b * (double)b);
 
-    return (fabsf(a) == MT_INF) | (fabsf(b) == MT_INF) ? MT_INF : r;
+    return ((fabsf(a) == MT_INF) | (fabsf(b) == MT_INF)) ? MT_INF : r;
 #else
     return hypot(a, b);
 #endif

@@ -92,9 +92,9 @@ MT_HD T FN(reciprocal)(T a)
     bool wide = (fabsf(a.re) == inf) & (fabsf(a.im) < inf);
     bool high = (fabsf(a.im) == inf) & (fabsf(a.re) < inf);
 
-    re = (a.re == 0) & !ISNAN(a) ? (a.im == 0 ? inf : copysignf(0.0f, a.im)) : re;
-    im = (a.im == 0) & (a.re != 0) & !ISNAN(a) ? copysignf(0.0f, a.re) : im;
-    re = wide | high ? copysignf(0.0f, wide ? a.re : a.im) : re;
+    re = ((a.re == 0) & !ISNAN(a)) ? (a.im == 0 ? inf : copysignf(0.0f, a.im)) : re;
+    im = ((a.im == 0) & (a.re != 0) & !ISNAN(a)) ? copysignf(0.0f, a.re) : im;
+    re = (wide | high) ? copysignf(0.0f, wide ? a.re : a.im) : re;
     im = wide ? copysignf(0.0f, a.re) : im;
     im = high ? -copysignf(0.0f, a.im) : im;
     return FN(make)(re, im);
@@ -114,7 +114,7 @@ MT_HD REAL FN(abs)(T a)
 #if BITS == 32
     float r = (float)sqrt((double)a.re * (double)a.re + (double)a.im * (double)a.im);
 
-    return (fabsf(a.re) == MT_INF) | (fabsf(a.im) == MT_INF) ? MT_INF : r;
+    return ((fabsf(a.re) == MT_INF) | (fabsf(a.im) == MT_INF)) ? MT_INF : r;
 #else
     return hypot(a.re, a.im);
 #endif
@@ -316,12 +316,12 @@ MT_HD bool FN(ne)(T a, T b)
 
 MT_HD bool FN(logical_and)(T a, T b)
 {
-    return !FN(is_zero)(a) & !FN(is_zero)(b);
+    return !FN(is_zero)(a) && !FN(is_zero)(b);
 }
 
 MT_HD bool FN(logical_or)(T a, T b)
 {
-    return !FN(is_zero)(a) | !FN(is_zero)(b);
+    return !FN(is_zero)(a) || !FN(is_zero)(b);
 }
 
 MT_HD bool FN(logical_xor)(T a, T b)

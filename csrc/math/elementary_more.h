@@ -86,7 +86,7 @@ MT_HD float mt_pow_signs_f32(float a, float b, float power)
     r = b == 0.0f ? 1.0f : r;
     r = a == 0.0f ? r : power;
     r = odd ? copysignf(r, a) : r;
-    return (a < 0.0f) & !whole ? MT_NAN : r;
+    return ((a < 0.0f) & !whole) ? MT_NAN : r;
 }
 
 MT_HD float mt_pow_fast_f32(float a, float b)
@@ -170,7 +170,7 @@ MT_HD float mt_atan2_f32(float y, float x)
     t = b > a ? 0x1.921fb6p+0f - (t + 0x1.777a5cp-25f) : t;
     t = mt_bits_f32(x) >> 31 ? 0x1.921fb6p+1f - (t + 0x1.777a5cp-24f) : t;
     t = copysignf(t, y);
-    return (x != x) | (y != y) ? x + y : t;
+    return ((x != x) | (y != y)) ? x + y : t;
 }
 
 /* asin(t) for 0 <= t <= 1/2, from t and z = t^2. */

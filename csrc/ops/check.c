@@ -183,7 +183,7 @@ int mt_check_masked_fill(mt_call *call)
 
     if (mask->dtype != MT_DTYPE_b8)
         return mt_error_set(MT_ERR_RUNTIME, "masked_fill_ only supports boolean masks, but got mask with dtype %s",
-                            mt_c_type_name((mt_dtype)mask->dtype));
+                            mt_dtype_element((mt_dtype)mask->dtype));
     if (call->arg[2].kind == MT_ARG_TENSOR && value->ndim != 0)
         return mt_error_set(MT_ERR_RUNTIME,
                             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",

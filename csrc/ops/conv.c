@@ -106,15 +106,11 @@ static int check_bias(const mt_tensor *bias, const mt_tensor *weight, int64_t ch
 
 static int check_dtypes(const mt_tensor *input, const mt_tensor *weight, const mt_tensor *bias)
 {
-    static const char *const names[MT_DTYPE_COUNT] = {"bool", "unsigned char", "signed char", "short int", "int",
-                                                      "long int", "c10::Half", "c10::BFloat16", "float", "double",
-                                                      "c10::complex<float>", "c10::complex<double>"};
-
     if (mt_meta_same_dtype(input, weight) < 0)
         return -1;
     if (bias && bias->dtype != input->dtype)
         return mt_error_set(MT_ERR_RUNTIME, "Input type (%s) and bias type (%s) should be the same",
-                            names[input->dtype], names[bias->dtype]);
+                            mt_dtype_element((mt_dtype)input->dtype), mt_dtype_element((mt_dtype)bias->dtype));
     if (mt_dtype_is_complex((mt_dtype)input->dtype) || input->dtype == MT_DTYPE_b8)
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"slow_conv2d_cpu\" not implemented for '%s'",
                             mt_dtype_table[input->dtype].legacy);

@@ -25,16 +25,6 @@ int mt_factory_device(mt_device *out, mt_device given, mt_device missing, int la
     return mt_device_is_none(given) ? 0 : mt_device_check(out);
 }
 
-const char *mt_c_type_name(mt_dtype dtype)
-{
-    static const char *const names[MT_DTYPE_COUNT] = {
-        "bool", "unsigned char", "signed char", "short", "int", "long int", "c10::Half", "c10::BFloat16", "float",
-        "double", "c10::complex<float>", "c10::complex<double>",
-    };
-
-    return names[dtype];
-}
-
 static mt_dtype dtype_or(mt_dtype given, mt_dtype missing)
 {
     return given == MT_DTYPE_NONE ? missing : given;

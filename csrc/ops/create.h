@@ -22,6 +22,5 @@ int mt_check_format_rank(int memory_format, int ndim);
 int mt_suggest_format(const mt_tensor *t);
 
 /* "float", "long int": how some messages of PyTorch name a dtype. */
-const char *mt_c_type_name(mt_dtype dtype);
 
 #endif

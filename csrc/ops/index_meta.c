@@ -304,7 +304,7 @@ int mt_meta_gather(mt_call *call)
         return mt_error_set(MT_ERR_RUNTIME, "gather(): Expected dtype int32/int64 for index");
     if (out && out->dtype != self->dtype)
         return mt_error_set(MT_ERR_RUNTIME, "Expected out tensor to have dtype %s, but got %s instead",
-                            mt_c_type_name((mt_dtype)self->dtype), mt_c_type_name((mt_dtype)out->dtype));
+                            mt_dtype_element((mt_dtype)self->dtype), mt_dtype_element((mt_dtype)out->dtype));
     if (index->numel > 0) {
         if ((self->ndim ? self->ndim : 1) != (index->ndim ? index->ndim : 1))
             return mt_error_set(MT_ERR_RUNTIME,

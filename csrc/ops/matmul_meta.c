@@ -7,19 +7,6 @@
 
 /* --- words --- */
 
-/* The names that C++ gives to the element types. */
-static const char *element_type(unsigned dtype)
-{
-    static const char *const names[MT_DTYPE_COUNT] = {
-        [MT_DTYPE_b8] = "bool",         [MT_DTYPE_u8] = "unsigned char",       [MT_DTYPE_i8] = "signed char",
-        [MT_DTYPE_i16] = "short int",   [MT_DTYPE_i32] = "int",                [MT_DTYPE_i64] = "long int",
-        [MT_DTYPE_f16] = "c10::Half",   [MT_DTYPE_bf16] = "c10::BFloat16",     [MT_DTYPE_f32] = "float",
-        [MT_DTYPE_f64] = "double",      [MT_DTYPE_c64] = "c10::complex<float>", [MT_DTYPE_c128] = "c10::complex<double>",
-    };
-
-    return names[dtype];
-}
-
 static MT_COLD int not_implemented(const char *name, const mt_tensor *t)
 {
     return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", name,
@@ -84,7 +71,7 @@ static int prepare(mt_call *call, const mt_tensor *addend, mt_dtype dtype, int n
         return mt_out_prepare(call, 0, dtype, ndim, size, NULL, device, false);
     if (out->dtype != (uint8_t)dtype)
         return mt_error_set(MT_ERR_RUNTIME, "Expected out tensor to have dtype %s, but got %s instead",
-                            element_type(dtype), element_type(out->dtype));
+                            mt_dtype_element(dtype), mt_dtype_element((mt_dtype)out->dtype));
     if (call->variant == MT_VARIANT_INPLACE && !mt_shape_equal(ndim, size, out->ndim, out->size)) {
         mt_shape_text a, b;
 
@@ -107,7 +94,7 @@ int mt_meta_mm(mt_call *call)
     if (a->size[1] != b->size[0])
         return shapes_differ(a, b);
     MT_REQUIRE(a->dtype == b->dtype, MT_ERR_RUNTIME, "expected m1 and m2 to have the same dtype, but got: %s != %s",
-               element_type(a->dtype), element_type(b->dtype));
+               mt_dtype_element((mt_dtype)a->dtype), mt_dtype_element((mt_dtype)b->dtype));
     if (a->dtype == MT_DTYPE_b8)
         return not_implemented("addmm_impl_cpu_", a);
     rc = prepare(call, NULL, (mt_dtype)a->dtype, 2, (const int64_t[]){a->size[0], b->size[1]});
@@ -177,8 +164,8 @@ int mt_meta_baddbmm(mt_call *call)
 
     MT_TRY(check_batches(a, b));
     MT_REQUIRE(self->dtype == a->dtype && a->dtype == b->dtype, MT_ERR_RUNTIME,
-               "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s", element_type(self->dtype),
-               element_type(a->dtype), element_type(b->dtype));
+               "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s", mt_dtype_element((mt_dtype)self->dtype),
+               mt_dtype_element((mt_dtype)a->dtype), mt_dtype_element((mt_dtype)b->dtype));
     if (a->dtype == MT_DTYPE_b8)
         return not_implemented("baddbmm", a);
     size[0] = a->size[0];

@@ -100,17 +100,6 @@ static mt_dtype common_dtype(const mt_pointwise_plan *p, const mt_call *call, in
     return mt_promotion_result(&promotion);
 }
 
-static const char *c_name(mt_dtype d)
-{
-    static const char *const names[MT_DTYPE_COUNT] = {
-        "bool",  "unsigned char", "signed char",         "short int",
-        "int",   "long int",      "c10::Half",           "c10::BFloat16",
-        "float", "double",        "c10::complex<float>", "c10::complex<double>",
-    };
-
-    return names[d];
-}
-
 /* One dtype for all tensors that are no wrapped numbers. */
 static int single_dtype(mt_dtype *out, const mt_pointwise_plan *p, const mt_call *call)
 {
@@ -125,9 +114,9 @@ static int single_dtype(mt_dtype *out, const mt_pointwise_plan *p, const mt_call
             first = i;
         else if (t->dtype != p->in[first]->dtype)
             return mt_error_set(MT_ERR_RUNTIME, "expected dtype %s for `%s` but got dtype %s",
-                                c_name((mt_dtype)p->in[first]->dtype),
+                                mt_dtype_element((mt_dtype)p->in[first]->dtype),
                                 call->op->args[call->op->pointwise->in[i]].name,
-                                c_name((mt_dtype)t->dtype));
+                                mt_dtype_element((mt_dtype)t->dtype));
     }
     *out = first < 0 ? common_dtype(p, call, 0) : (mt_dtype)p->in[first]->dtype;
     return 0;

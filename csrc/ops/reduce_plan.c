@@ -22,17 +22,6 @@ static const char *legacy(mt_dtype d)
     return mt_dtype_table[d].legacy;
 }
 
-static const char *c_name(mt_dtype d)
-{
-    static const char *const names[MT_DTYPE_COUNT] = {
-        "bool",  "unsigned char", "signed char",         "short int",
-        "int",   "long int",      "c10::Half",           "c10::BFloat16",
-        "float", "double",        "c10::complex<float>", "c10::complex<double>",
-    };
-
-    return names[d];
-}
-
 /* --- dims and shape --- */
 
 static int find_dims(mt_reduce_plan *p, const mt_call *call)
@@ -248,7 +237,7 @@ static int check_given(const mt_call *call, const mt_reduce_plan *p, int k)
         is_named(call, "aminmax", "linalg_vector_norm"))
         return mt_error_set(MT_ERR_RUNTIME,
                             "Expected out tensor to have dtype %s, but got %s instead",
-                            c_name(expected), c_name((mt_dtype)out->dtype));
+                            mt_dtype_element(expected), mt_dtype_element((mt_dtype)out->dtype));
     return 0;
 }
 

@@ -68,8 +68,8 @@ static MT_COLD int other_device(const mt_tensor *self, mt_device device)
 
 static MT_COLD int other_dtype(const mt_tensor *self, const mt_tensor *source)
 {
-    return mt_error_set(MT_ERR_RUNTIME, "Could not set tensor of type %s to a tensor of type %s", mt_c_type_name((mt_dtype)source->dtype),
-                        mt_c_type_name((mt_dtype)self->dtype));
+    return mt_error_set(MT_ERR_RUNTIME, "Could not set tensor of type %s to a tensor of type %s", mt_dtype_element((mt_dtype)source->dtype),
+                        mt_dtype_element((mt_dtype)self->dtype));
 }
 
 /* Takes over the storage, which grows when the geometry needs it, except when sizes and strides stay as they are. */

@@ -17,8 +17,13 @@
 
 #include <immintrin.h>
 
-#define FOR_BF16 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,prefer-vector-width=512")))
-#define INLINE_BF16 static inline __attribute__((always_inline, target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
+#define WITH_BF16 "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16"
+#if defined(__clang__)
+#define FOR_BF16 __attribute__((target(WITH_BF16)))
+#else
+#define FOR_BF16 __attribute__((target(WITH_BF16 ",prefer-vector-width=512")))
+#endif
+#define INLINE_BF16 static inline __attribute__((always_inline, target(WITH_BF16)))
 #define MT_UNROLL _Pragma("GCC unroll 16")
 
 enum { ROWS = 14, COLUMNS = 32, PAIRS = 256, TILES_PER_BLOCK = 12, COLUMNS_PER_BLOCK = 2048, DOT_ROWS = 4 };
