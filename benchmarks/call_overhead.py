@@ -2,8 +2,11 @@
 
     python benchmarks/call_overhead.py [CASE ...]
 """
+from harness import Statement, main
+
 CASES = {}
 FLOORS = {}
+MOST_NS = {"a+b": 80}
 
 
 def case(name, floor=None):
@@ -29,10 +32,9 @@ def simple(name, source, shape=(1,), floor=None, grad=False):
     @case(name, floor)
     def prepare(lib):
         a, b = operands(lib, shape, grad)
-        names = {"a": a, "b": b, "m": lib.rand(4, 4), "out": lib.empty(shape), "lib": lib, "torch": lib,
+        names = {"a": a, "b": b, "m": lib.rand(4, 4), "out": lib.empty(shape), "lib": lib,
                  "i": lib.tensor([0, 2])}
-        exec("def body(a=a, b=b, m=m, out=out, lib=lib, i=i):\n    %s" % source, names)
-        return names["body"]
+        return Statement(source, names)
 
 
 simple("empty loop", "pass")
@@ -101,16 +103,14 @@ def chain_forward(lib):
 @case("nn.Linear(4,4)")
 def linear(lib):
     layer, x = lib.nn.Linear(4, 4), lib.rand(4, 4)
-    return lambda: layer(x)
+    return Statement("layer(x)", {"layer": layer, "x": x})
 
 
 @case("nn.ReLU")
 def relu(lib):
     layer, x = lib.nn.ReLU(), lib.rand(4, 4)
-    return lambda: layer(x)
+    return Statement("layer(x)", {"layer": layer, "x": x})
 
 
 if __name__ == "__main__":
-    import harness
-
-    harness.main("call_overhead", __doc__.split("\n")[0], FLOORS)
+    raise SystemExit(main("call_overhead", __doc__.split("\n")[0], FLOORS, MOST_NS))
