@@ -141,6 +141,34 @@ static PyObject *get_retains_grad(PyObject *self, void *closure)
     return PyBool_FromLong(mt_autograd_retains_grad(mt_py_impl(self)));
 }
 
+static PyObject *get_grad_dtype(PyObject *self, void *closure)
+{
+    mt_dtype dtype;
+
+    (void)closure;
+    OVERRIDE_GET("grad_dtype");
+    dtype = mt_autograd_grad_dtype(mt_py_impl(self));
+    return dtype == MT_DTYPE_NONE ? Py_NewRef(Py_None) : mt_py_dtype_get(dtype);
+}
+
+static int set_grad_dtype(PyObject *self, PyObject *value, void *closure)
+{
+    (void)closure;
+    if (mt_py_needs_override(self))
+        return override_set(self, "grad_dtype", value);
+    if (!value)
+        return no_delete("grad_dtype");
+    if (value != Py_None && !mt_py_is_dtype(value)) {
+        PyErr_Format(PyExc_RuntimeError, "grad_dtype must be a torch.dtype or None, but got %s", Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    if (mt_autograd_set_grad_dtype(mt_py_impl(self), value == Py_None ? MT_DTYPE_NONE : mt_py_dtype_of(value)) < 0) {
+        mt_py_raise();
+        return -1;
+    }
+    return 0;
+}
+
 static PyObject *get_data(PyObject *self, void *closure)
 {
     mt_tensor *out = NULL;
@@ -148,8 +176,6 @@ static PyObject *get_data(PyObject *self, void *closure)
     (void)closure;
     OVERRIDE_GET("data");
     MT_PY_TRY(mt_tensor_new_alias(&out, mt_py_impl(self), false));
-    if (Py_TYPE(self) != mt_tensor_type && Py_TYPE(self) != mt_parameter_type)
-        return mt_py_wrap(out);
     return mt_py_wrap(out);
 }
 
@@ -290,6 +316,7 @@ PyGetSetDef mt_py_autograd_getset[] = {
     {"is_leaf", get_is_leaf, NULL, NULL, NULL},
     {"output_nr", get_output_nr, NULL, NULL, NULL},
     {"retains_grad", get_retains_grad, NULL, NULL, NULL},
+    {"grad_dtype", get_grad_dtype, set_grad_dtype, NULL, NULL},
     {"data", get_data, set_data, NULL, NULL},
     {"_backward_hooks", get_backward_hooks, set_backward_hooks, NULL, NULL},
     {"_post_accumulate_grad_hooks", get_accumulate_hooks, set_accumulate_hooks, NULL, NULL},

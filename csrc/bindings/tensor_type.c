@@ -183,7 +183,8 @@ static Py_hash_t tensor_hash(PyObject *o)
 static PyObject *base_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     if (type == &mt_TensorBase_Type) {
-        PyErr_SetString(PyExc_TypeError, "Cannot create a new instance of torch._C.TensorBase directly; use torch.Tensor");
+        PyErr_SetString(PyExc_RuntimeError,
+                        "Cannot directly construct TensorBase; subclass it and then construct that");
         return NULL;
     }
     return mt_py_legacy_new(type, args, kwargs);

@@ -96,13 +96,27 @@ static int push_mode(PyObject *mode)
 
 /* --- the call --- */
 
-static PyObject *call_handler(PyObject *owner, PyObject *func, PyObject *types, PyObject *args, PyObject *kwargs)
+/* A handler bound to the operand itself, no class method. Modes are called so; operands should not be. */
+static int warn_of_plain_method(PyObject *owner, PyObject *handler)
+{
+    if (!PyMethod_Check(handler) || PyMethod_GET_SELF(handler) != owner)
+        return 0;
+    return PyErr_WarnEx(PyExc_UserWarning,
+                        "Defining your `__torch_function__` as a plain method is deprecated and will be an error in "
+                        "future, please define it as a classmethod.",
+                        1);
+}
+
+static PyObject *call_handler(PyObject *owner, bool is_mode, PyObject *func, PyObject *types, PyObject *args, PyObject *kwargs)
 {
     PyObject *handler = PyObject_GetAttr(owner, name_torch_function), *result;
 
     if (!handler)
         return NULL;
-    result = PyObject_CallFunctionObjArgs(handler, func, types, args, kwargs, NULL);
+    if (!is_mode && warn_of_plain_method(owner, handler) < 0)
+        result = NULL;
+    else
+        result = PyObject_CallFunctionObjArgs(handler, func, types, args, kwargs, NULL);
     Py_DECREF(handler);
     return result;
 }
@@ -113,7 +127,7 @@ static PyObject *call_mode(PyObject *func, PyObject *types, PyObject *args, PyOb
 
     if (!mode)
         return NULL;
-    result = call_handler(mode, func, types, args, kwargs);
+    result = call_handler(mode, true, func, types, args, kwargs);
     PyErr_Fetch(&type, &value, &traceback);
     if (push_mode(mode) < 0 && !type) {
         Py_CLEAR(result);
@@ -159,7 +173,7 @@ PyObject *mt_py_handle_override(PyObject *func, PyObject *const *overloaded, int
     if (!PyErr_Occurred() && (!result || result == Py_NotImplemented)) {
         for (int i = 0; i < n; i++) {
             Py_XDECREF(result);
-            result = call_handler(held[i], func, types, args, kwargs);
+            result = call_handler(held[i], false, func, types, args, kwargs);
             if (result != Py_NotImplemented)
                 break;
         }

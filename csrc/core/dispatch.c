@@ -265,24 +265,19 @@ static void bump_written(const mt_call *call)
     }
 }
 
-/* Why a new view may not be changed in place while gradients are recorded. */
+/* Views that came together may not be changed in place while gradients are recorded. The other guards of a view are
+   set where it is made. */
 static void mark_views(const mt_call *call)
 {
     const mt_tensor *self = call->arg[0].kind == MT_ARG_TENSOR ? call->arg[0].v.tensor : NULL;
-    uint16_t reason = mt_thread.inference_mode                 ? MT_FLAG_INFERENCE_VIEW
-                      : !mt_thread.grad_mode                   ? MT_FLAG_NO_GRAD_VIEW
-                      : (call->op->flags & MT_OPF_LIST_OUT)    ? MT_FLAG_MULTI_VIEW
-                                                               : 0;
 
-    if (self)
-        reason |= self->flags & MT_FLAG_GUARDED_VIEW;
-    if (!reason)
+    if (!(call->op->flags & MT_OPF_LIST_OUT) || mt_thread.inference_mode || !mt_thread.grad_mode)
         return;
     for (int i = 0; i < call->n_outs; i++) {
         mt_tensor *v = call->out[i];
 
         if (v && v != self && (v->flags & MT_FLAG_VIEW) && !(v->flags & MT_FLAG_INFERENCE))
-            v->flags |= reason;
+            v->flags |= MT_FLAG_MULTI_VIEW;
     }
 }
 

@@ -35,10 +35,8 @@ int mt_redispatch(mt_call *call, mt_key key);
 /* Key bits of the tensors of a frame. Those of a view include the AUTOGRAD bit of its base. */
 uint32_t mt_call_keys(const mt_call *call);
 
-/* The ADInplaceOrView kernel of every op: bumps versions of written tensors, marks views
-   (MT_FLAG_MULTI_VIEW for list results, MT_FLAG_NO_GRAD_VIEW instead of it while grad mode is off,
-   MT_FLAG_INFERENCE_VIEW instead of both in inference mode; a view of a guarded view inherits its
-   flags). mt_tensor_new_view has set own_version. */
+/* The ADInplaceOrView kernel of every op: bumps versions of written tensors, marks views of list results
+   (MT_FLAG_MULTI_VIEW). mt_tensor_new_view has set the other guards and own_version. */
 int mt_view_inplace_kernel(mt_call *call);
 
 /* Shared backend slots. */

@@ -250,6 +250,16 @@ static int new_sharing(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int ndim, 
     return 0;
 }
 
+/* Why the new view of t may not be changed in place while gradients are recorded. */
+static uint16_t view_guards(const mt_tensor *t)
+{
+    if (t->flags & MT_FLAG_INFERENCE)
+        return 0;
+    return (uint16_t)((t->flags & MT_FLAG_GUARDED_VIEW) | (mt_thread.inference_mode ? MT_FLAG_INFERENCE_VIEW
+                                                           : !mt_thread.grad_mode   ? MT_FLAG_NO_GRAD_VIEW
+                                                                                    : 0));
+}
+
 int mt_tensor_new_view_dtype(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int ndim,
                              const int64_t *size, const int64_t *stride, int64_t offset)
 {
@@ -258,7 +268,7 @@ int mt_tensor_new_view_dtype(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int 
     *out = NULL;
     if (new_sharing(&v, t, dtype, ndim, true) < 0)
         return -1;
-    v->flags |= MT_FLAG_VIEW;
+    v->flags |= MT_FLAG_VIEW | view_guards(t);
     v->base = mt_tensor_ref(t->base ? t->base : t);
     v->own_version = v->version->value;
     v->offset = offset;
