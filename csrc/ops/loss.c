@@ -196,3 +196,57 @@ int mt_meta_embedding_dense_backward(mt_call *call)
 fail:
     return rc;
 }
+
+/* --- binary cross entropy --- */
+
+/* Raises unless every element lies in [0, 1]: there, and only there, x * (1 - x) is not negative. */
+int mt_impl_check_probabilities(mt_tensor **out, mt_tensor *self)
+{
+    mt_tensor *rest = NULL, *product = NULL, *zero = NULL, *inside = NULL, *all = NULL;
+    mt_scalar value = mt_scalar_from_int(1);
+    int rc = -1;
+
+    if (self->device.type != MT_DEVICE_META) {
+        MT_TRY(mt_rsub_Scalar(&rest, self, value, value));
+        MT_TRY(mt_mul(&product, self, rest));
+        MT_TRY(mt_tensor_from_scalar(&zero, mt_scalar_from_int(0)));
+        MT_TRY(mt_ge(&inside, product, zero));
+        MT_TRY(mt_all(&all, inside));
+        MT_TRY(mt_tensor_item(&value, all));
+        MT_REQUIRE(mt_scalar_is_true(value), MT_ERR_RUNTIME, "all elements of input should be between 0 and 1");
+    }
+    *out = mt_tensor_ref(self);
+    rc = 0;
+fail:
+    mt_tensor_clear(&rest);
+    mt_tensor_clear(&product);
+    mt_tensor_clear(&zero);
+    mt_tensor_clear(&inside);
+    mt_tensor_clear(&all);
+    return rc;
+}
+
+/* --- embedding --- */
+
+int mt_impl_embedding_renorm_inplace(mt_tensor *self, mt_tensor *indices, double max_norm, double norm_type)
+{
+    mt_tensor *index = NULL, *rows = NULL;
+    int rc = -1;
+
+    MT_REQUIRE(self->ndim == 2, MT_ERR_RUNTIME,
+               "Expected 2-dimensional tensor, but got %d-dimensional tensor for argument #1 'self' (while checking "
+               "arguments for embedding_renorm_)",
+               self->ndim);
+    MT_REQUIRE(indices->dtype == MT_DTYPE_i64 || indices->dtype == MT_DTYPE_i32, MT_ERR_RUNTIME,
+               "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
+               "torch.%sTensor instead (while checking arguments for embedding_renorm_)",
+               mt_dtype_table[indices->dtype].legacy);
+    MT_TRY(mt_reshape(&index, indices, (mt_ints){(const int64_t[]){-1}, 1}));
+    MT_TRY(mt_scaled_rows(&rows, self, index, max_norm, norm_type));
+    MT_TRY(mt_index_copy_inplace(self, 0, index, rows));
+    rc = 0;
+fail:
+    mt_tensor_clear(&index);
+    mt_tensor_clear(&rows);
+    return rc;
+}
