@@ -4,6 +4,7 @@ An adapter unpacks the frame and calls it.
 """
 
 from ctypes_map import RESULT_TYPES, getter, out_names, result_kind
+from emit_ops import dtype_mask
 
 HEAD = """#include "core/dispatch.h"
 #include "core/frame.h"
@@ -125,8 +126,24 @@ def _set_result(entry):
     ]
 
 
-def composite_adapter(entry):
+def guarded(name, guards, call):
+    """An adapter that is one call."""
+    if guards:
+        return function(name, guards + ["rc = %s;" % call])
+    return function(name, ["return %s;" % call], False)
+
+
+def composite_guards(entry, checked):
+    """What runs in front of a composite."""
+    lines = ["MT_TRY(mt_check_%s(call));" % entry.check] if checked else []
+    if entry.dtypes and not entry.view:
+        lines.append("MT_TRY(mt_meta_require_dtypes(call, %s));" % dtype_mask(entry.dtypes))
+    return lines
+
+
+def composite_adapter(entry, checked):
     """expr, impl and view."""
+    guards = composite_guards(entry, checked)
     target = (
         "mt_expr_" + entry.c
         if entry.expr
@@ -136,28 +153,28 @@ def composite_adapter(entry):
     args, outs = _args(entry), out_names(entry.schema)
     if entry.only_inplace:
         args[0] = "call->out[0]"
-        return function(name, ["return %s(%s);" % (target, ", ".join(args))], False)
+        return guarded(name, guards, "%s(%s)" % (target, ", ".join(args)))
     if kind == "value":
         return function(
             name,
-            ["MT_TRY(%s(%s));" % (target, ", ".join(["&value"] + args))] + _set_result(entry) + ["rc = 0;"],
+            guards + ["MT_TRY(%s(%s));" % (target, ", ".join(["&value"] + args))] + _set_result(entry) + ["rc = 0;"],
             True,
             ["%svalue = %s;" % _value_local(entry)],
         )
     if kind == "list":
         return function(
             name,
-            ["MT_TRY(%s(%s));" % (target, ", ".join(["&list"] + args)), "rc = take_list(call, &list);"],
+            guards + ["MT_TRY(%s(%s));" % (target, ", ".join(["&list"] + args)), "rc = take_list(call, &list);"],
             True,
             ["mt_tensor_list list = {NULL, 0};"],
             ["mt_tensor_list_clear(&list);"],
         )
     direct = "%s(%s)" % (target, ", ".join(["&call->out[%d]" % k for k in range(len(outs))] + args))
     if not (entry.inplace_ok or entry.out_ok):
-        return function(name, ["return %s;" % direct], False)
+        return guarded(name, guards, direct)
     locals_ = ["mt_tensor *%s = NULL;" % o for o in outs]
     cleanup = ["mt_tensor_clear(&%s);" % o for o in outs]
-    body = [
+    body = guards + [
         "if (call->variant == MT_VARIANT_FUNCTION)",
         "    return %s;" % direct,
     ]
@@ -178,7 +195,7 @@ def adapter(entry, plan):
         return checked_kind(entry)
     if entry.kernel:
         return kernel_adapter(entry, checked)
-    return composite_adapter(entry)
+    return composite_adapter(entry, checked)
 
 
 def emit(writer, catalog, plan):

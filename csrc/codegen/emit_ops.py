@@ -125,6 +125,7 @@ enum {
 
 int mt_meta_pointwise(mt_call *call);
 int mt_meta_reduce(mt_call *call);
+int mt_meta_require_dtypes(const mt_call *call, unsigned allowed);
 %s%s
 #endif
 """

@@ -86,12 +86,48 @@ static int fill_real(mt_tensor *self, mt_generator *g, draw_double *draw, double
     return fill_tensor(self, &f);
 }
 
+/* The parts of a complex tensor as a real one with a last dimension of 2. */
+static int view_parts(mt_tensor **out, mt_tensor *self)
+{
+    int64_t size[MT_MAX_DIM], stride[MT_MAX_DIM];
+    int n = self->ndim;
+
+    if (n + 1 > MT_MAX_DIM)
+        return mt_error_set(MT_ERR_RUNTIME, "too many dimensions for random complex numbers");
+    for (int i = 0; i < n; i++) {
+        size[i] = self->size[i];
+        stride[i] = 2 * self->stride[i];
+    }
+    size[n] = 2;
+    stride[n] = 1;
+    return mt_tensor_new_view_dtype(out, self, mt_dtype_to_real((mt_dtype)self->dtype), n + 1, size, stride,
+                                    2 * self->offset);
+}
+
+/* A distribution that both parts of complex numbers are drawn from. */
+static int fill_parts(int (*draw)(mt_tensor *, double, double, mt_generator *), mt_tensor *self, double a, double b,
+                      mt_generator *generator)
+{
+    mt_tensor *parts = NULL;
+    int rc = -1;
+
+    MT_TRY(view_parts(&parts, self));
+    MT_TRY(draw(parts, a, b, generator));
+    rc = 0;
+fail:
+    mt_tensor_clear(&parts);
+    return rc;
+}
+
+static MT_COLD int not_implemented(const char *name, const mt_tensor *t)
+{
+    return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", name,
+                        mt_dtype_table[t->dtype].legacy);
+}
+
 static bool check_float(const mt_tensor *self, const char *name)
 {
-    if (mt_dtype_is_float((mt_dtype)self->dtype))
-        return true;
-    mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", name, mt_dtype_table[self->dtype].legacy);
-    return false;
+    return mt_dtype_is_float((mt_dtype)self->dtype) || not_implemented(name, self) == 0;
 }
 
 /* --- uniform --- */
@@ -144,6 +180,8 @@ int mt_cpu_uniform(mt_tensor *self, double from, double to, mt_generator *genera
     fill f = {{g, from, to, 0, 0, self->dtype == MT_DTYPE_f64}, draw_uniform, NULL, (mt_dtype)self->dtype};
     int rc = -1;
 
+    if (mt_dtype_is_complex((mt_dtype)self->dtype))
+        return fill_parts(mt_cpu_uniform, self, from, to, generator);
     MT_REQUIRE(g, MT_ERR_RUNTIME, "the default generator could not be made");
     if (!check_float(self, "check_uniform_bounds"))
         goto fail;
@@ -251,6 +289,8 @@ int mt_cpu_normal(mt_tensor *self, double mean, double std, mt_generator *genera
 
     MT_REQUIRE(g, MT_ERR_RUNTIME, "the default generator could not be made");
     MT_REQUIRE(std >= 0.0, MT_ERR_RUNTIME, "normal expects std >= 0.0, but found std %g", std);
+    if (mt_dtype_is_complex((mt_dtype)self->dtype)) /* each part has half of the variance */
+        return fill_parts(mt_cpu_normal, self, mean, std / sqrt(2.0), generator);
     if (!check_float(self, "normal_kernel_cpu"))
         goto fail;
     MT_TRY(mt_assert_no_internal_overlap(self));
@@ -341,17 +381,17 @@ int mt_cpu_random_from(mt_tensor *self, int64_t from, const int64_t *to_given, m
     int rc = -1;
 
     MT_REQUIRE(f.source.g, MT_ERR_RUNTIME, "the default generator could not be made");
-    MT_REQUIRE(!mt_dtype_is_complex(d), MT_ERR_NOT_IMPLEMENTED, "\"random_from_to\" not implemented for '%s'",
-               mt_dtype_table[d].legacy);
+    MT_REQUIRE(!to_given || from < *to_given, MT_ERR_RUNTIME,
+               "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld", (long long)from,
+               (long long)*to_given);
+    MT_REQUIRE(!mt_dtype_is_complex(d), MT_ERR_RUNTIME,
+               "check_random_bounds handles only integral, floating-point and boolean types");
     if (!to_given && d == MT_DTYPE_i64 && from == INT64_MIN) {
         f.integer = draw_raw;
         return fill_tensor(self, &f);
     }
     if (to_given) {
         to = *to_given;
-        MT_REQUIRE(from < to, MT_ERR_RUNTIME,
-                   "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld", (long long)from,
-                   (long long)to);
         if (mt_dtype_is_float(d)) {
             adjust_bounds(d, &from, &to);
             MT_REQUIRE(from < to, MT_ERR_RUNTIME,
@@ -391,7 +431,7 @@ int mt_cpu_random(mt_tensor *self, mt_generator *generator)
     int rc = -1;
 
     MT_REQUIRE(f.source.g, MT_ERR_RUNTIME, "the default generator could not be made");
-    MT_REQUIRE(!mt_dtype_is_complex(d), MT_ERR_NOT_IMPLEMENTED, "\"random\" not implemented for '%s'",
+    MT_REQUIRE(!mt_dtype_is_complex(d), MT_ERR_NOT_IMPLEMENTED, "\"random_kernel_cpu\" not implemented for '%s'",
                mt_dtype_table[d].legacy);
     switch (d) {
     case MT_DTYPE_b8:
@@ -431,7 +471,7 @@ static double draw_exponential(const source *s)
 
 static double draw_geometric(const source *s)
 {
-    return ceil(log1p(-mt_generator_f64(s->g)) / log1p(-s->a));
+    return ceil(log(mt_generator_f64(s->g)) / log1p(-s->a));
 }
 
 static double draw_cauchy(const source *s)
@@ -450,6 +490,8 @@ int mt_cpu_bernoulli_p(mt_tensor *self, double p, mt_generator *generator)
 
     if (!(p >= 0 && p <= 1))
         return mt_error_set(MT_ERR_RUNTIME, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
+    if (mt_dtype_is_complex(f.dtype))
+        return not_implemented("bernoulli_scalar_cpu_", self);
     return fill_tensor(self, &f);
 }
 
@@ -487,8 +529,10 @@ int mt_cpu_bernoulli_tensor(mt_tensor *self, mt_tensor *p, mt_generator *generat
     int rc = -1;
 
     MT_REQUIRE(b.g, MT_ERR_RUNTIME, "the default generator could not be made");
-    MT_REQUIRE(mt_dtype_is_float((mt_dtype)p->dtype), MT_ERR_RUNTIME,
-               "expected probabilities tensor to have floating type, got %s", mt_dtype_table[p->dtype].legacy);
+    if (mt_dtype_is_complex((mt_dtype)self->dtype))
+        return not_implemented("bernoulli_tensor_cpu_self_", self);
+    if (!mt_dtype_is_float((mt_dtype)p->dtype))
+        return not_implemented("bernoulli_tensor_cpu_p_", p);
     MT_REQUIRE(mt_shape_is_broadcastable(p->ndim, p->size, self->ndim, self->size), MT_ERR_RUNTIME,
                "bernoulli_(): the probabilities do not broadcast to the shape of self");
     MT_TRY(mt_assert_no_internal_overlap(self));
@@ -504,10 +548,13 @@ fail:
 
 int mt_cpu_exponential(mt_tensor *self, double lambd, mt_generator *generator)
 {
-    if (!check_float(self, "exponential_cpu"))
-        return -1;
     if (!(lambd > 0.0))
         return mt_error_set(MT_ERR_RUNTIME, "exponential_ expects lambda > 0.0, but found lambda=%g", lambd);
+    if (!mt_dtype_is_float((mt_dtype)self->dtype))
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "Exponential distribution is a continuous probability distribution. dtype must be a "
+                            "floating point but you specified %s",
+                            mt_dtype_table[self->dtype].legacy);
     return fill_real(self, generator, draw_exponential, lambd, 0);
 }
 
@@ -515,24 +562,29 @@ int mt_cpu_geometric(mt_tensor *self, double p, mt_generator *generator)
 {
     if (!(p > 0 && p < 1))
         return mt_error_set(MT_ERR_RUNTIME, "geometric_ expects p to be in (0, 1), but got p=%g", p);
+    if (self->dtype == MT_DTYPE_b8 || mt_dtype_is_complex((mt_dtype)self->dtype))
+        return not_implemented("geometric_cpu", self);
     return fill_real(self, generator, draw_geometric, p, 0);
 }
 
 int mt_cpu_cauchy(mt_tensor *self, double median, double sigma, mt_generator *generator)
 {
-    if (!check_float(self, "cauchy_cpu"))
-        return -1;
     if (!(sigma > 0.0))
         return mt_error_set(MT_ERR_RUNTIME, "cauchy_ expects sigma > 0.0, but found sigma=%g", sigma);
+    if (!mt_dtype_is_float((mt_dtype)self->dtype))
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "Cauchy distribution is a continuous probability distribution. dtype must be a floating "
+                            "point but you specified %s",
+                            mt_dtype_element((mt_dtype)self->dtype));
     return fill_real(self, generator, draw_cauchy, median, sigma);
 }
 
 int mt_cpu_log_normal(mt_tensor *self, double mean, double std, mt_generator *generator)
 {
-    if (!check_float(self, "log_normal_cpu"))
-        return -1;
     if (!(std > 0.0))
         return mt_error_set(MT_ERR_RUNTIME, "log_normal_ expects std > 0.0, but found std=%g", std);
+    if (!check_float(self, "log_normal_cpu"))
+        return -1;
     return fill_real(self, generator, draw_log_normal, mean, std);
 }
 

@@ -52,12 +52,6 @@ MT_HD T FN(mul)(T a, T b)
     return a & b;
 }
 
-/* 1 ** 0, 0 ** 0 and 1 ** 1 are true. */
-MT_HD T FN(pow)(T a, T b)
-{
-    return a | !b;
-}
-
 #elif IS_INT
 
 /* The comparison with 1 is hoisted out of the loop: products of 64-bit lanes are slow. */

@@ -76,14 +76,18 @@ fail:
     return rc;
 }
 
-/* A zero among the divisors of an integer division. The divisor is argument 1. */
+/* A zero among the divisors of an integer division. The divisor is argument 1. Bools have no division at all, and without
+   elements there is nothing to divide. */
 int mt_check_integer_division(mt_call *call)
 {
     const mt_value *divisor = &call->arg[1];
     bool zero;
 
-    if (!mt_dtype_is_integral(common_dtype(call, 0, 1), true))
+    if (!mt_dtype_is_integral(common_dtype(call, 0, 1), false))
         return 0;
+    for (int i = 0; i < 2; i++)
+        if (call->arg[i].kind == MT_ARG_TENSOR && call->arg[i].v.tensor->numel == 0)
+            return 0;
     if (divisor->kind == MT_ARG_TENSOR) {
         if (divisor->v.tensor->device.type != MT_DEVICE_CPU)
             return 0;
@@ -216,4 +220,100 @@ int mt_check_softshrink(mt_call *call)
         return mt_error_set(MT_ERR_RUNTIME, "lambda must be in range [0, %g] for input dtype %s, but found %g",
                             d == MT_DTYPE_f64 ? DBL_MAX : (double)FLT_MAX, mt_dtype_table[d].legacy, lambd);
     return 0;
+}
+
+int mt_check_hardtanh(mt_call *call)
+{
+    if (operand_dtype(&call->arg[0]) == MT_DTYPE_u8 && (mt_scalar_to_double(call->arg[1].v.scalar) < 0 ||
+                                                        mt_scalar_to_double(call->arg[2].v.scalar) < 0))
+        return mt_error_set(MT_ERR_RUNTIME, "cannot do hardtanh on an unsigned type with negative limits");
+    return 0;
+}
+
+/* beta and alpha of addr, whose result has the dtype d. */
+static int check_factor(const mt_value *factor, const char *name, mt_dtype d)
+{
+    mt_category category = (mt_category)factor->v.scalar.category;
+    int rc = -1;
+
+    MT_REQUIRE(category != MT_CAT_BOOL || d == MT_DTYPE_b8, MT_ERR_RUNTIME,
+               "Boolean %s only supported for Boolean results.", name);
+    MT_REQUIRE(category < MT_CAT_FLOAT || !mt_dtype_is_integral(d, true), MT_ERR_RUNTIME,
+               "For integral input tensors, argument %s must not be a floating point number.", name);
+    MT_REQUIRE(category != MT_CAT_COMPLEX || mt_dtype_is_complex(d), MT_ERR_RUNTIME,
+               "For non-complex input tensors, argument %s must not be a complex number.", name);
+    rc = 0;
+fail:
+    return rc;
+}
+
+int mt_check_addr(mt_call *call)
+{
+    mt_dtype d = common_dtype(call, 0, 2);
+    int rc = -1;
+
+    MT_TRY(check_factor(&call->arg[3], "beta", d));
+    MT_TRY(check_factor(&call->arg[4], "alpha", d));
+    rc = 0;
+fail:
+    return rc;
+}
+
+/* The dtype argument of a vector norm may only widen. */
+int mt_check_vector_norm(mt_call *call)
+{
+    static const char op[] = "linalg.vector_norm";
+    mt_dtype self = operand_dtype(&call->arg[0]), d;
+    int rc = -1;
+
+    MT_REQUIRE(!mt_dtype_is_integral(self, true), MT_ERR_RUNTIME,
+               "%s: Expected a floating point or complex tensor as input. Got %s", op, mt_dtype_table[self].legacy);
+    MT_REQUIRE(call->arg[1].v.scalar.category != MT_CAT_COMPLEX, MT_ERR_RUNTIME,
+               "%s: Expected a non-complex scalar as the order of norm.", op);
+    if (call->arg[4].kind == MT_ARG_NONE)
+        return 0;
+    d = mt_arg_dtype(&call->arg[4]);
+    MT_REQUIRE(!mt_dtype_is_integral(d, true), MT_ERR_RUNTIME,
+               "%s: dtype should be floating point or complex, but got %s", op, mt_dtype_table[d].legacy);
+    MT_REQUIRE(mt_dtype_is_complex(self) == mt_dtype_is_complex(d), MT_ERR_RUNTIME,
+               mt_dtype_is_complex(self) ? "%s: dtype should be complex for complex inputs, but got %s"
+                                         : "%s: dtype should be real for real inputs, but got %s",
+               op, mt_dtype_table[d].legacy);
+    MT_REQUIRE(mt_dtype_promote(self, d) == d, MT_ERR_RUNTIME,
+               "%s: the dtype of the input (%s) should be convertible without narrowing to the specified dtype (%s)", op,
+               mt_dtype_table[self].legacy, mt_dtype_table[d].legacy);
+    rc = 0;
+fail:
+    return rc;
+}
+
+/* All elements in [0, 1], NaN none of them. */
+static int check_probabilities(mt_tensor *t, const char *what)
+{
+    mt_tensor *low = NULL, *high = NULL;
+    mt_scalar first, last;
+    int rc = -1;
+
+    if (t->numel == 0 || t->device.type != MT_DEVICE_CPU || !mt_dtype_is_float((mt_dtype)t->dtype))
+        return 0;
+    MT_TRY(mt_aminmax(&low, &high, t, NULL, false));
+    MT_TRY(mt_tensor_item(&first, low));
+    MT_TRY(mt_tensor_item(&last, high));
+    MT_REQUIRE(mt_scalar_to_double(first) >= 0.0 && mt_scalar_to_double(last) <= 1.0, MT_ERR_RUNTIME,
+               "all elements of %s should be between 0 and 1", what);
+    rc = 0;
+fail:
+    mt_tensor_clear(&low);
+    mt_tensor_clear(&high);
+    return rc;
+}
+
+int mt_check_binary_cross_entropy(mt_call *call)
+{
+    mt_tensor *self = mt_arg_tensor(&call->arg[0]), *target = mt_arg_tensor(&call->arg[1]);
+
+    if (self->dtype != target->dtype)
+        return mt_error_set(MT_ERR_RUNTIME, "Found dtype %s but expected %s", mt_dtype_table[target->dtype].legacy,
+                            mt_dtype_table[self->dtype].legacy);
+    return check_probabilities(self, "input") < 0 ? -1 : check_probabilities(target, "target");
 }

@@ -21,6 +21,4 @@ int mt_check_format_rank(int memory_format, int ndim);
 /* The memory format that the strides of t look like: CHANNELS_LAST, CHANNELS_LAST_3D, else CONTIGUOUS. */
 int mt_suggest_format(const mt_tensor *t);
 
-/* "float", "long int": how some messages of PyTorch name a dtype. */
-
 #endif

@@ -7,6 +7,12 @@
 
 /* --- words --- */
 
+/* Bools cannot be multiplied, unless there is nothing to multiply: then the product is empty or zero. */
+static bool is_refused(const mt_tensor *a, const mt_tensor *b)
+{
+    return a->dtype == MT_DTYPE_b8 && a->numel > 0 && b->numel > 0;
+}
+
 static MT_COLD int not_implemented(const char *name, const mt_tensor *t)
 {
     return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", name,
@@ -71,7 +77,7 @@ static int prepare(mt_call *call, const mt_tensor *addend, mt_dtype dtype, int n
         return mt_out_prepare(call, 0, dtype, ndim, size, NULL, device, false);
     if (out->dtype != (uint8_t)dtype)
         return mt_error_set(MT_ERR_RUNTIME, "Expected out tensor to have dtype %s, but got %s instead",
-                            mt_dtype_element(dtype), mt_dtype_element((mt_dtype)out->dtype));
+                            mt_dtype_element((mt_dtype)dtype), mt_dtype_element((mt_dtype)out->dtype));
     if (call->variant == MT_VARIANT_INPLACE && !mt_shape_equal(ndim, size, out->ndim, out->size)) {
         mt_shape_text a, b;
 
@@ -95,7 +101,7 @@ int mt_meta_mm(mt_call *call)
         return shapes_differ(a, b);
     MT_REQUIRE(a->dtype == b->dtype, MT_ERR_RUNTIME, "expected m1 and m2 to have the same dtype, but got: %s != %s",
                mt_dtype_element((mt_dtype)a->dtype), mt_dtype_element((mt_dtype)b->dtype));
-    if (a->dtype == MT_DTYPE_b8)
+    if (is_refused(a, b))
         return not_implemented("addmm_impl_cpu_", a);
     rc = prepare(call, NULL, (mt_dtype)a->dtype, 2, (const int64_t[]){a->size[0], b->size[1]});
 fail:
@@ -117,7 +123,7 @@ int mt_meta_addmm(mt_call *call)
                mt_dtype_table[self->dtype].legacy, mt_dtype_table[b->dtype].legacy);
     MT_REQUIRE(a->dtype == b->dtype, MT_ERR_RUNTIME, "mat1 and mat2 must have the same dtype, but got %s and %s",
                mt_dtype_table[a->dtype].legacy, mt_dtype_table[b->dtype].legacy);
-    if (a->dtype == MT_DTYPE_b8)
+    if (a->dtype == MT_DTYPE_b8 && a->size[0] && b->size[1])
         return not_implemented("addmm_impl_cpu_", a);
     size[0] = a->size[0];
     size[1] = b->size[1];
@@ -150,7 +156,7 @@ int mt_meta_bmm(mt_call *call)
 
     if (check_batches(a, b) < 0 || mt_meta_same_dtype(a, b) < 0)
         return -1;
-    if (a->dtype == MT_DTYPE_b8)
+    if (is_refused(a, b))
         return not_implemented("bmm", a);
     return prepare(call, NULL, (mt_dtype)a->dtype, 3, (const int64_t[]){a->size[0], a->size[1], b->size[2]});
 }
@@ -166,7 +172,7 @@ int mt_meta_baddbmm(mt_call *call)
     MT_REQUIRE(self->dtype == a->dtype && a->dtype == b->dtype, MT_ERR_RUNTIME,
                "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s", mt_dtype_element((mt_dtype)self->dtype),
                mt_dtype_element((mt_dtype)a->dtype), mt_dtype_element((mt_dtype)b->dtype));
-    if (a->dtype == MT_DTYPE_b8)
+    if (a->dtype == MT_DTYPE_b8 && a->size[0] && a->size[1] && b->size[2])
         return not_implemented("baddbmm", a);
     size[0] = a->size[0];
     size[1] = a->size[1];
@@ -224,7 +230,7 @@ static int check_vector(const mt_call *call, const mt_tensor *self, const mt_ten
     MT_REQUIRE(self_dtype == mat->dtype && mat->dtype == vec->dtype, MT_ERR_RUNTIME,
                "addmv input tensors must have the same dtype, but got %s, %s, and %s",
                mt_dtype_table[self_dtype].legacy, mt_dtype_table[mat->dtype].legacy, mt_dtype_table[vec->dtype].legacy);
-    if (mat->dtype == MT_DTYPE_b8)
+    if (is_refused(mat, vec) || (mat->dtype == MT_DTYPE_b8 && self && mat->size[0] > 0))
         return not_implemented("addmv_impl_cpu", mat);
     rc = 0;
 fail:

@@ -60,6 +60,21 @@ int mt_meta_same_dtype(const mt_tensor *a, const mt_tensor *b)
                         mt_dtype_table[a->dtype].legacy, mt_dtype_table[b->dtype].legacy);
 }
 
+int mt_meta_require_dtypes(const mt_call *call, unsigned allowed)
+{
+    mt_promotion p = MT_PROMOTION_INIT;
+    mt_dtype d;
+
+    for (int i = 0; i < call->n_args; i++) {
+        const mt_tensor *t = call->arg[i].kind == MT_ARG_TENSOR ? call->arg[i].v.tensor : NULL;
+
+        if (t)
+            mt_promotion_add(&p, (mt_dtype)t->dtype, t->ndim, mt_tensor_is_wrapped_number(t));
+    }
+    d = mt_promotion_result(&p);
+    return allowed >> d & 1 ? 0 : mt_meta_refuse_dtype(call->op, d);
+}
+
 /* --- memory order --- */
 
 /* Results that need no sorting. Operands of one shape that share a layout hand it on, and row-major

@@ -47,6 +47,8 @@ int mt_meta_common_device(mt_device *out, const mt_call *call);
 /* RuntimeError "expected scalar type Float but found Double" when the dtypes differ. */
 int mt_meta_same_dtype(const mt_tensor *a, const mt_tensor *b);
 
+/* Composites that take only some dtypes: the common dtype of the tensors must be in the bit set. */
+int mt_meta_require_dtypes(const mt_call *call, unsigned allowed);
 /* The error for a dtype without a loop, in PyTorch's words for the op. */
 int mt_meta_refuse_dtype(const mt_op *op, mt_dtype d) MT_COLD;
 

@@ -4,6 +4,7 @@
    dtypes in words of their own. */
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "ops/meta.h"
 
 enum {
@@ -18,7 +19,7 @@ typedef struct refusal {
     const char *op;
     uint8_t categories;
     uint8_t kind;     /* mt_error_kind of `text`; 0: `text` is the name of the loop */
-    const char *text; /* %s: the op */
+    const char *text; /* %s: the op, %t: the dtype */
 } refusal;
 
 static const refusal table[] = {
@@ -36,7 +37,7 @@ static const refusal table[] = {
     {"erf", ANY, 0, "erf_vml_cpu"},
     {"erfc", ANY, 0, "erfc_vml_cpu"},
     {"erfinv", ANY, 0, "erfinv_vml_cpu"},
-    {"digamma", ANY, 0, "digamma"},
+    {"digamma", ANY, 0, "%s"},
     {"floor", COMPLEX, MT_ERR_NOT_IMPLEMENTED, "%s is not supported for complex inputs"},
     {"floor", ANY, 0, "floor_vml_cpu"},
     {"floor_divide", ANY, 0, "div_floor_cpu"},
@@ -53,7 +54,7 @@ static const refusal table[] = {
     {"lgamma", ANY, 0, "lgamma_vml_cpu"},
     {"maximum", COMPLEX, MT_ERR_RUNTIME, "%s not implemented for complex tensors."},
     {"minimum", COMPLEX, MT_ERR_RUNTIME, "%s not implemented for complex tensors."},
-    {"pow", ANY, 0, "pow"},
+    {"pow", ANY, 0, "%s"},
     {"rad2deg", COMPLEX, MT_ERR_RUNTIME, "%s is not supported for complex tensors."},
     {"relu", BOOL, MT_ERR_RUNTIME, "Boolean inputs not supported for relu"},
     {"relu", COMPLEX, MT_ERR_NOT_IMPLEMENTED, "clamp is not supported for complex types"},
@@ -65,6 +66,7 @@ static const refusal table[] = {
     {"softshrink", ANY, 0, "softshrink_check"},
     {"trunc", COMPLEX, MT_ERR_NOT_IMPLEMENTED, "%s is not supported for complex inputs"},
     {"trunc", ANY, 0, "trunc_vml_cpu"},
+    {"trace", ANY, 0, "%s"},
     /* reductions */
     {"amax", ANY, 0, "max_values_cpu"},
     {"amin", ANY, 0, "min_values_cpu"},
@@ -73,46 +75,59 @@ static const refusal table[] = {
     {"argmax", COMPLEX, MT_ERR_RUNTIME, "%s(): does not support complex input"},
     {"argmin", COMPLEX, MT_ERR_RUNTIME, "%s(): does not support complex input"},
     {"nansum", COMPLEX, MT_ERR_RUNTIME, "%s on CPU does not support complex inputs"},
+    {"nanmean", BOOL | INT, MT_ERR_RUNTIME,
+     "%s(): expected input to have floating point or complex dtype but got %t"},
+    /* losses, padding, pooling */
+    {"binary_cross_entropy", ANY, 0, "%s"},
+    {"huber_loss", ANY, 0, "huber_cpu"},
+    {"mse_loss", ANY, 0, "mse_cpu"},
+    {"smooth_l1_loss", ANY, 0, "smooth_l1_cpu"},
+    {"max_pool1d", ANY, 0, "max_pool1d_impl"},
+    {"reflection_pad1d", ANY, 0, "%s"},
+    {"reflection_pad2d", ANY, 0, "%s"},
+    {"reflection_pad3d", ANY, 0, "%s"},
+    {"replication_pad1d", ANY, 0, "%s"},
+    {"replication_pad2d", ANY, 0, "%s"},
+    {"replication_pad3d", ANY, 0, "%s"},
 };
 
-/* The text with its one %s, if any, replaced. */
-static void expand(char *out, size_t capacity, const char *text, const char *op)
+/* The text with its holes filled. */
+static void expand(mt_strbuf *out, const char *text, const char *op, const char *dtype)
 {
-    const char *hole = strstr(text, "%s");
-    size_t head = hole ? (size_t)(hole - text) : strlen(text), used = 0;
-    const char *parts[3] = {text, op, hole ? hole + 2 : ""};
-    size_t lengths[3] = {head, hole ? strlen(op) : 0, strlen(parts[2])};
-
-    for (int i = 0; i < 3; i++) {
-        size_t n = lengths[i] < capacity - 1 - used ? lengths[i] : capacity - 1 - used;
-
-        memcpy(out + used, parts[i], n);
-        used += n;
+    for (; *text; text++) {
+        if (*text != '%')
+            mt_strbuf_append(out, text, 1);
+        else
+            mt_strbuf_puts(out, *++text == 's' ? op : dtype);
     }
-    out[used] = '\0';
+}
+
+static int refuse(const mt_op *op, const refusal *r, const char *dtype)
+{
+    mt_strbuf text = MT_STRBUF_INIT;
+    int rc;
+
+    expand(&text, r->text, op->name, dtype);
+    rc = mt_strbuf_finish(&text);
+    if (rc == 0 && r->kind == 0)
+        rc = mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", text.data, dtype);
+    else if (rc == 0)
+        rc = mt_error_set((mt_error_kind)r->kind, "%s", text.data);
+    mt_strbuf_clear(&text);
+    return rc;
 }
 
 int mt_meta_refuse_dtype(const mt_op *op, mt_dtype d)
 {
     const char *legacy = mt_dtype_table[d].legacy;
-    char text[256];
+    bool is_extreme = op->reduce && (strcmp(op->name, "max") == 0 || strcmp(op->name, "min") == 0);
 
-    for (size_t i = 0; i < MT_COUNTOF(table); i++) {
-        const refusal *r = &table[i];
-
-        if (strcmp(op->name, r->op) || !(r->categories >> mt_dtype_category(d) & 1))
-            continue;
-        if (r->kind == 0)
-            return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", r->text,
-                                legacy);
-        expand(text, sizeof(text), r->text, op->name);
-        return mt_error_set((mt_error_kind)r->kind, "%s", text);
-    }
+    for (size_t i = 0; i < MT_COUNTOF(table); i++)
+        if (strcmp(op->name, table[i].op) == 0 &&
+            (table[i].categories >> mt_dtype_category(d) & 1))
+            return refuse(op, &table[i], legacy);
     if (op->reduce && op->reduce->index_out && mt_dtype_is_complex(d))
         return mt_error_set(MT_ERR_RUNTIME, "%s(): does not support complex input", op->name);
     return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s%s\" not implemented for '%s'", op->name,
-                        op->reduce && (strcmp(op->name, "max") == 0 || strcmp(op->name, "min") == 0)
-                            ? "_all"
-                            : "_cpu",
-                        legacy);
+                        is_extreme ? "_all" : "_cpu", legacy);
 }

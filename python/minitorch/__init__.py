@@ -50,6 +50,7 @@ from minitorch.functional import (  # noqa: E402
     nonzero,
     norm,
     split,
+    tensordot,
     unique,
     unique_consecutive,
 )

@@ -141,6 +141,36 @@ def block_diag(*tensors):
     return _VF.block_diag(tensors)
 
 
+def tensordot(a, b, dims=2, out=None):
+    """tensordot(a, b, dims=2, *, out=None) -> Tensor
+
+    Products summed over dims: the last `dims` dimensions of a and the first of b, or the dimensions of two lists, the
+    first for a, the second for b. Both have one dtype.
+
+    Example::
+
+        >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
+        torch.Size([2, 4])
+        >>> torch.tensordot(torch.ones(2, 3), torch.ones(4, 3), dims=([1], [1])).shape
+        torch.Size([2, 4])
+    """
+    if has_torch_function((a, b)):
+        return _override(tensordot, (a, b), a, b, dims=dims, out=out)
+    if isinstance(dims, _C.TensorBase):
+        dims = dims.tolist() if dims.numel() > 1 else dims.item()
+    elif not isinstance(dims, (tuple, list, int)):
+        raise RuntimeError("tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two "
+                           "lists, but got dims=%s" % (dims,))
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError("tensordot expects dims >= 0, but got dims=%d" % dims)
+        if dims > min(a.dim(), b.dim()):
+            raise RuntimeError("tensordot expects dims < ndim_a or ndim_b, but got dims=%d" % dims)
+        dims = list(range(-dims, 0)), list(range(dims))
+    dims_a, dims_b = dims
+    return _VF.tensordot(a, b, dims_a, dims_b, **({} if out is None else {"out": out}))
+
+
 def atleast_1d(*tensors):
     """atleast_1d(*tensors) -> Tensor or tuple of Tensors: tensors without dimensions get one of size 1."""
     if has_torch_function(tensors):
