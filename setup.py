@@ -11,6 +11,8 @@ import subprocess
 import sys
 import sysconfig
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "csrc", "cuda"))
+import cuda_build  # noqa: E402
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
@@ -57,6 +59,8 @@ def sources(gen):
         for path in sorted(glob.glob(os.path.join(folder, "**", "*.c"), recursive=True)):
             stem = "%s/%s" % (layer, os.path.relpath(path, folder)[:-2].replace(os.sep, "_"))
             name = os.path.basename(path)
+            if name.startswith("cuda_"):
+                continue  # generated for _C_cuda
             if name in ("methods.c",):
                 yield path, stem, ["-O2"], True
             elif name.endswith("_isa.c"):
@@ -101,18 +105,19 @@ class BuildExt(build_ext):
         run_codegen(gen)
         target = os.path.abspath(self.get_ext_fullpath(ext.name))
         defines = blas_library(os.path.join(os.path.dirname(target), "_libs"))
-        self.write_ninja(work, gen, target, defines)
+        cuda = cuda_build.mode() if ext.name.endswith("_C_cuda") else ""
+        self.write_ninja(work, gen, target, defines, cuda)
         try:
             from ninja import BIN_DIR
             ninja = os.path.join(BIN_DIR, "ninja")
         except ImportError:
             ninja = "ninja"
-        subprocess.check_call([ninja, "-C", work, "-f", self.ninja_name(), "--quiet"])
+        subprocess.check_call([ninja, "-C", work, "-f", self.ninja_name(cuda), "--quiet"])
 
-    def ninja_name(self):
-        return "build-%s.ninja" % sysconfig.get_config_var("SOABI")
+    def ninja_name(self, cuda):
+        return "build-%s%s.ninja" % (cuda and cuda + "-", sysconfig.get_config_var("SOABI"))
 
-    def write_ninja(self, work, gen, target, defines):
+    def write_ninja(self, work, gen, target, defines, cuda):
         import numpy
         flags = COMMON + defines + ["-I" + os.path.join(ROOT, "csrc"), "-I" + gen]
         link = ["-shared", "-Wl,--gc-sections", "-Wl,-O1", "-Wl,-Bsymbolic-functions", "-Wl,-z,now"]
@@ -132,14 +137,17 @@ class BuildExt(build_ext):
                  "  depfile = $out.d", "  deps = gcc", "  description = CC $out",
                  "rule link", "  command = %s $in -o $out %s -lm -lpthread -ldl" % (CC, " ".join(link)), ""]
         objects = []
-        for path, stem, extra, python in sources(gen):
+        if cuda:
+            lines += cuda_build.ninja_lines(cuda, CC, gen, target, flags, py_flags, SANITIZE, py_tag)
+        for path, stem, extra, python in sources(gen) if not cuda else ():
             obj = "%s/%s.o" % (py_tag if python else "obj", stem)
             objects.append(obj)
             lines += ["build %s: cc %s" % (obj, path),
                       "  flags = " + " ".join(flags + extra + (py_flags if python else []))]
-        lines += ["build %s: link %s" % (target, " ".join(objects)), "default " + target, ""]
+        lines += [] if cuda else ["build %s: link %s" % (target, " ".join(objects))]
+        lines += ["default " + target, ""]
         text = "\n".join(lines)
-        path = os.path.join(work, self.ninja_name())
+        path = os.path.join(work, self.ninja_name(cuda))
         if not os.path.exists(path) or open(path).read() != text:
             with open(path, "w") as f:
                 f.write(text)
@@ -154,6 +162,6 @@ setup(
                               for d, _, files in os.walk(os.path.join(ROOT, "python", "minitorch"))
                               if "__init__.py" in files and not d.endswith("minitorch")],
     package_data={"": ["*.pyi", "py.typed", "*.gz", "*.txt", "_libs/*"]},
-    ext_modules=[Extension("minitorch._C", [])],
+    ext_modules=[Extension("minitorch._C", [])] + [Extension("minitorch._C_cuda", [])] * bool(cuda_build.mode()),
     cmdclass={"build_ext": BuildExt},
 )

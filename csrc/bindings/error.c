@@ -6,9 +6,15 @@
 #include "base/error.h"
 #include "base/parallel.h"
 
+static PyObject *accelerator_error, *out_of_memory_error;
+
 static PyObject *exception_of(mt_error_kind kind)
 {
     switch (kind) {
+    case MT_ERR_CUDA:
+        return accelerator_error;
+    case MT_ERR_CUDA_MEMORY:
+        return out_of_memory_error;
     case MT_ERR_VALUE:
         return PyExc_ValueError;
     case MT_ERR_TYPE:
@@ -23,7 +29,7 @@ static PyObject *exception_of(mt_error_kind kind)
         return PyExc_BufferError;
     case MT_ERR_ATTRIBUTE:
         return PyExc_AttributeError;
-    default: /* RUNTIME, MEMORY, CUDA, INTERNAL: PyTorch raises RuntimeError for all of them */
+    default: /* RUNTIME, MEMORY, INTERNAL: PyTorch raises RuntimeError for all of them */
         return PyExc_RuntimeError;
     }
 }
@@ -73,7 +79,12 @@ int mt_py_error_init(PyObject *module)
 {
     static const mt_lock_hooks hooks = {release_lock, acquire_lock};
 
-    (void)module;
+    accelerator_error = PyErr_NewException("minitorch.AcceleratorError", PyExc_RuntimeError, NULL);
+    out_of_memory_error = PyErr_NewException("minitorch.OutOfMemoryError", PyExc_RuntimeError, NULL);
+    if (!accelerator_error || !out_of_memory_error ||
+        PyModule_AddObjectRef(module, "AcceleratorError", accelerator_error) < 0 ||
+        PyModule_AddObjectRef(module, "OutOfMemoryError", out_of_memory_error) < 0)
+        return -1;
     mt_warn_install(warn);
     mt_lock_hooks_install(&hooks);
     return 0;

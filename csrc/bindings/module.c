@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "bindings/bind.h"
 #include "bindings/bind_internal.h"
+#include "core/backend.h"
 #include "cpu/isa.h"
 
 
@@ -16,6 +17,43 @@ static int add_space(PyObject *module, const char *name, PyMethodDef *functions,
     if (PyModule_AddFunctions(space, functions) == 0 && (!more || PyModule_AddFunctions(space, more) == 0))
         rc = PyModule_AddObjectRef(module, name, space);
     Py_DECREF(space);
+    return rc;
+}
+
+/* --- CUDA: a module of its own, imported when a CUDA device is first needed --- */
+
+/* No such module: not built. A module without a device: no driver or no GPU. */
+static int load_device(mt_device_type type)
+{
+    PyObject *module, *why = NULL;
+
+    if (type != MT_DEVICE_CUDA)
+        return 0;
+    module = PyImport_ImportModule("minitorch._C_cuda");
+    if (!module && PyErr_ExceptionMatches(PyExc_ModuleNotFoundError)) {
+        PyErr_Clear();
+        PyErr_SetString(PyExc_AssertionError, "Torch not compiled with CUDA enabled");
+    }
+    if (!module)
+        return mt_py_error();
+    if (!mt_device_table[type])
+        why = PyObject_CallMethod(module, "why_none", NULL);
+    Py_DECREF(module);
+    if (mt_device_table[type])
+        return 0;
+    if (why)
+        PyErr_SetObject(PyExc_RuntimeError, why);
+    Py_XDECREF(why);
+    return mt_py_error();
+}
+
+static int add_backend(PyObject *module)
+{
+    PyObject *capsule = PyCapsule_New((void *)(uintptr_t)&mt_backend, "minitorch._C._backend", NULL);
+    int rc = capsule ? PyModule_AddObjectRef(module, "_backend", capsule) : -1;
+
+    Py_XDECREF(capsule);
+    mt_device_loader = load_device;
     return rc;
 }
 
@@ -58,7 +96,7 @@ MT_EXPORT PyMODINIT_FUNC PyInit__C(void)
     for (size_t i = 0; i < MT_COUNTOF(inits); i++)
         if (inits[i](module) < 0)
             goto fail;
-    if (mt_py_bind_init() < 0 ||
+    if (add_backend(module) < 0 || mt_py_bind_init() < 0 ||
         add_space(module, "_VariableFunctions", mt_py_functions, mt_py_creation_functions) < 0 ||
         add_space(module, "_nn", mt_py_nn, NULL) < 0 || add_space(module, "_linalg", mt_py_linalg, NULL) < 0 ||
         add_space(module, "_fft", mt_py_fft, NULL) < 0 || add_space(module, "_special", mt_py_special, NULL) < 0)

@@ -11,6 +11,7 @@ import sys
 import check
 import emit_adapters
 import emit_api
+import emit_cuda
 import emit_docs
 import emit_exprs
 import emit_grads
@@ -41,6 +42,7 @@ def build(ops_folder, sources):
         emit_api.emit(writer, catalog)
         emit_adapters.emit(writer, catalog, plan)
         emit_loops.emit(writer, plan)
+        emit_cuda.emit(writer, catalog, plan, sources)
         emit_methods.emit(writer, catalog)
         emit_stubs.emit(writer, catalog)
         emit_docs.emit(writer, catalog, plan)

@@ -23,12 +23,10 @@ fail:
     return rc;
 }
 
-/* CUDA of every op with a kernel. */
-int mt_adapt_cuda(mt_call *call)
+/* The kernel for the device of the frame; NULL: none is written. */
+static inline mt_any_fn *kernel_for(const mt_call *call, mt_any_fn *cpu)
 {
-    mt_call_fn *kernel = mt_cuda_kernels[call->op->id];
-
-    return kernel ? kernel(call) : mt_no_impl_kernel(call);
+    return MT_LIKELY(!(call->keys & MT_KEY_BIT(MT_KEY_CUDA))) ? cpu : mt_cuda_kernels[call->op->id];
 }
 
 """
@@ -79,9 +77,12 @@ def checked_kind(entry):
 
 def kernel_adapter(entry, checked):
     kind = result_kind(entry.schema)
-    body = ["MT_TRY(mt_check_%s(call));" % entry.check] if checked else []
+    body = ["if (!kernel)", "    return mt_no_impl_kernel(call);"]
+    body += ["MT_TRY(mt_check_%s(call));" % entry.check] if checked else []
     body += ["MT_TRY(call->op->meta(call));"] if entry.meta else []
-    locals_, cleanup, replaced = [], [], {}
+    kernel = "mt_kernel_" + entry.kernel
+    locals_ = ["%s *kernel = (%s *)kernel_for(call, (mt_any_fn *)mt_cpu_%s);" % (kernel, kernel, entry.kernel)]
+    cleanup, replaced = [], {}
     for i in entry.contiguous:
         name = "c%d" % i
         locals_.append("mt_tensor *%s = NULL;" % name)
@@ -93,7 +94,7 @@ def kernel_adapter(entry, checked):
     args = _args(entry, replaced.items())
     if kind == "value":
         locals_.insert(0, "%svalue = %s;" % _value_local(entry))
-        body.append("MT_TRY(mt_cpu_%s(%s));" % (entry.kernel, ", ".join(["&value"] + args)))
+        body.append("MT_TRY(kernel(%s));" % ", ".join(["&value"] + args))
         body += _set_result(entry) + ["rc = 0;"]
     else:
         outs = {
@@ -101,7 +102,7 @@ def kernel_adapter(entry, checked):
             "tensors": ["call->out[%d]" % k for k in range(len(entry.schema.returns))],
         }[kind]
         outs = [] if entry.only_inplace else outs
-        body.append("MT_TRY(mt_cpu_%s(%s));" % (entry.kernel, ", ".join(outs + args)))
+        body.append("MT_TRY(kernel(%s));" % ", ".join(outs + args))
         body.append("rc = mt_out_finish(call);")
     text = function("mt_adapt_" + entry.c, body, True, locals_, cleanup)
     if checked and entry.meta:

@@ -9,20 +9,26 @@ from plan import USUAL_N_IN
 LEVELS = ("v2", "v3", "v4")
 
 
-def stanza(row):
-    lines = ["/* %s */" % row.entry.where]
+def macros_of(row, usual_n_in, template):
+    """What a skeleton is told; `usual_n_in` and `template` say what it knows by itself."""
     promote = row.entry.promote
     macros = [("OP", row.formula)]
     if row.entry.kind != "reduce":
         macros += [("LOOP", row.stem)] if row.stem != row.formula else []
-        macros += [("N_IN", row.n_in)] if row.n_in != USUAL_N_IN[row.template] else []
-        macros += [("N_PARAMS", row.n_params)] if row.n_params else []
-        macros += [("OUT_BOOL", 1)] if promote in ("compare", "bool") and row.template != "compare" else []
+        macros += [("N_IN", row.n_in)] if row.n_in != usual_n_in else []
+        macros += [("N_PARAMS", row.n_params)] if row.n_params or usual_n_in is None else []
+        macros += [("OUT_BOOL", 1)] if promote in ("compare", "bool") and template != "compare" else []
         macros += [("OUT_REAL", 1)] if promote in ("real", "float_real") else []
         macros += [("OUT_COMPLEX", 1)] if promote == "complex" else []
         macros += [("IN0_BOOL", 1)] if promote in ("where", "masked") else []
-    lines += ["#define %s %s" % m for m in macros]
+    return macros
+
+
+def stanza(row):
     template = "reduce" if row.entry.kind == "reduce" else row.template
+    lines = ["/* %s */" % row.entry.where]
+    macros = macros_of(row, USUAL_N_IN.get(template), template)
+    lines += ["#define %s %s" % m for m in macros]
     for dtype in DTYPES:
         if dtype in row.dtypes:
             lines += [

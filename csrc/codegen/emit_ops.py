@@ -48,7 +48,9 @@ def hand_written(entry):
             outs = out_params(entry.schema)
         else:
             outs = ["mt_tensor *" + n for n in out_names(entry.schema)]
-        out.append("int mt_cpu_%s(%s)" % (entry.kernel, ", ".join(outs + params)))
+        for device in ("cpu", "cuda"):
+            out.append("int mt_%s_%s(%s)" % (device, entry.kernel, ", ".join(outs + params)))
+        out.append("typedef int mt_kernel_%s(%s)" % (entry.kernel, ", ".join(outs + params)))
     for prefix, name in (("impl", entry.impl), ("view", entry.view)):
         if name:
             outs = [] if entry.only_inplace else out_params(entry.schema)
@@ -105,7 +107,7 @@ enum {
 """
         % _lines(p for e in catalog.entries for p in hand_written(e)),
     )
-    tables = ["int mt_adapt_meta(mt_call *call)", "int mt_adapt_cuda(mt_call *call)"]
+    tables = ["int mt_adapt_meta(mt_call *call)"]
     for e in catalog.entries:
         tables += ["int %s(mt_call *call)" % f for _, f in plan.kernels(e) if f.startswith("mt_adapt_")]
         tables += [head_of(e)] if e.expr else []
@@ -322,7 +324,7 @@ const int mt_op_count = MT_OP_COUNT;
 /* Deprecated signatures, by position: see emit_methods.py. */
 const mt_op mt_op_deprecated[] = {
 %s};
-mt_call_fn *mt_cuda_kernels[MT_OP_COUNT];
+mt_any_fn *mt_cuda_kernels[MT_OP_COUNT];
 """ % ("\n".join(specs), "".join(records), "".join(clones) or "    {0},\n")
     writer.add("op_table.c", "emit_ops.py from the catalog", body.replace("#define MT_LOOP_TABLES\n\n", ""))
 

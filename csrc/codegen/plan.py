@@ -73,7 +73,7 @@ class Plan:
                 shared = "mt_reduce_kernel" if entry.kind == "reduce" else "mt_pointwise_kernel"
                 slots = [("CPU", shared), ("CUDA", shared), ("META", "mt_adapt_meta")]
         elif entry.kernel:
-            slots = [("CPU", adapter), ("CUDA", "mt_adapt_cuda")]
+            slots = [("CPU", adapter), ("CUDA", adapter)]
             if entry.meta:
                 slots.append(("META", adapter + "_meta" if self.is_checked(entry) else "mt_adapt_meta"))
         else:

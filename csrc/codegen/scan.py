@@ -7,7 +7,7 @@ import glob
 import os
 import re
 
-_DEFINITION = re.compile(r"^int (mt_(?:cpu|impl|view|meta|check)_\w+)\(", re.M)
+_DEFINITION = re.compile(r"^int (mt_(?:cpu|cuda|impl|view|meta|check)_\w+)\(", re.M)
 _FORMULA = re.compile(r"^MT_HD(?:_\w+)? .*\b(?:FN\((\w+)\)|mt_(\w+)_f32)\(|^MT_FROM_LIBRARY\((\w+)\)", re.M)
 _REDUCTION = re.compile(r"#define MT_REDUCE_CLASS_(\w+)")
 
@@ -61,6 +61,9 @@ class Sources:
     def has_check(self, entry):
         return "mt_check_" + entry.check in self.functions
 
+    def has_cuda(self, entry):
+        return "mt_cuda_" + entry.kernel in self.functions
+
 
 class Everything:
     """Takes every function as written."""
@@ -70,3 +73,6 @@ class Everything:
 
     def has_check(self, entry):
         return True
+
+    def has_cuda(self, entry):
+        return False

@@ -33,6 +33,6 @@ class Writer:
             os.replace(partial, path)
             changed.append(name)
         for name in os.listdir(folder):
-            if name.endswith((".c", ".h")) and name not in self.files:
+            if name.endswith((".c", ".cu", ".h")) and name not in self.files:
                 os.remove(os.path.join(folder, name))
         return changed

@@ -8,7 +8,7 @@
 #include "core/shape.h"
 #include "core/tensor.h"
 
-int (*mt_tensor_assign_hook)(mt_tensor *dst, const mt_tensor *src);
+int (*mt_tensor_assign_hook)(mt_tensor *dst, const mt_tensor *src, unsigned parts);
 
 enum { LAZY = MT_FLAG_CONJ | MT_FLAG_NEG };
 
@@ -87,9 +87,11 @@ static int apply_bits(mt_tensor *t, unsigned bits)
     default:
         return 0;
     }
-    if (!(parts & (mt_dtype_is_complex((mt_dtype)t->dtype) ? 3 : 1)) ||
-        t->device.type != MT_DEVICE_CPU)
+    if (!(parts & (mt_dtype_is_complex((mt_dtype)t->dtype) ? 3 : 1)) || t->numel == 0 ||
+        t->device.type == MT_DEVICE_META)
         return 0;
+    if (t->device.type != MT_DEVICE_CPU)
+        return mt_tensor_assign_hook(t, t, (unsigned)parts);
     if (mt_iter_build(&it, &t, 1, 1, t->ndim, t->size) < 0)
         return -1;
     mt_iter_run(&it, loop, &parts, NULL, 0.5);
@@ -128,7 +130,7 @@ static int assign_raw(mt_tensor *dst, const mt_tensor *src)
     if (!mt_tensor_assign_hook)
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
                             "copies between these devices are not available");
-    return mt_tensor_assign_hook(dst, src);
+    return mt_tensor_assign_hook(dst, src, 0);
 }
 
 int mt_tensor_assign(mt_tensor *dst, const mt_tensor *src)

@@ -71,9 +71,9 @@ static int meta_copy_bytes(void *dst, mt_device dst_device, const void *src, mt_
 }
 
 static const mt_device_ops cpu_ops = {cpu_alloc, cpu_free, cpu_copy_bytes, no_synchronize,
-                                      no_index};
+                                      no_index, NULL};
 static const mt_device_ops meta_ops = {meta_alloc, meta_free, meta_copy_bytes, no_synchronize,
-                                       no_index};
+                                       no_index, NULL};
 
 const mt_device_ops *mt_device_table[MT_DEVICE_TYPE_COUNT] = {
     [MT_DEVICE_CPU] = &cpu_ops,
@@ -90,11 +90,13 @@ int mt_device_check(mt_device *inout)
     if (!mt_device_table[type] && mt_device_loader && mt_device_loader(type) < 0)
         return -1;
     if (!mt_device_table[type])
-        return mt_error_set(MT_ERR_RUNTIME, "Torch not compiled with CUDA enabled");
+        return mt_error_set(MT_ERR_RUNTIME, "Torch not compiled with CUDA enabled"); /* no loader: a test of the core */
     if (type != MT_DEVICE_CUDA)
         inout->index = -1;
     else if (inout->index < 0)
         inout->index = mt_device_table[type]->current_index();
+    else
+        return mt_device_table[type]->check_index(*inout);
     return 0;
 }
 

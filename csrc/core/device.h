@@ -42,6 +42,7 @@ typedef struct mt_device_ops {
                       size_t nbytes);
     int (*synchronize)(mt_device device);
     int8_t (*current_index)(void);
+    int (*check_index)(mt_device device); /* NULL: any index */
 } mt_device_ops;
 extern const mt_device_ops *mt_device_table[MT_DEVICE_TYPE_COUNT];
 /* Error naming the device when it is not available; loads the CUDA extension at first use. */

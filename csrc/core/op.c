@@ -13,6 +13,7 @@
 
 const mt_loop_row *mt_loop_tables[MT_DEVICE_TYPE_COUNT][MT_FAMILY_COUNT];
 const mt_reduce_row *mt_reduce_tables[MT_DEVICE_TYPE_COUNT];
+mt_reduce_runner *mt_reduce_runners[MT_DEVICE_TYPE_COUNT];
 
 /* --- lists and frames --- */
 

@@ -214,6 +214,22 @@ typedef struct mt_reduce_loops {
     uint8_t state_size;
 } mt_reduce_loops;
 
+/* The same on another device: there `loops` is what its backend put into its table. All strides in
+   bytes by dim of the input; those of an output are 0 for reduced dims. */
+typedef struct mt_reduce_job {
+    const mt_reduce_loops *loops;
+    const double *params;
+    const char *in;
+    char *out[2];
+    int n_outs, ndim;
+    int64_t count; /* elements reduced into each output */
+    const int64_t *size, *stride;
+    const int64_t *out_stride[2];
+    const bool *is_reduced;
+} mt_reduce_job;
+typedef int mt_reduce_runner(const mt_reduce_job *job, mt_device device);
+extern mt_reduce_runner *mt_reduce_runners[MT_DEVICE_TYPE_COUNT]; /* the CPU's stays NULL */
+
 typedef struct mt_reduce_spec {
     uint16_t row;              /* row of the reduce loop table */
     uint8_t promote;           /* mt_reduce_promote */
@@ -286,10 +302,11 @@ typedef struct mt_op {
 
 extern const mt_op mt_op_table[];
 extern const int mt_op_count;
-/* Kernels of the CUDA extension by op id, filled when it is loaded. The records hold in
-   kernel[CUDA] a function that looks here, and raises as mt_no_impl_kernel does for NULL; so the
-   records stay constant. */
-extern mt_call_fn *mt_cuda_kernels[];
+/* Kernels of the CUDA extension by op id, filled when it is loaded, each to be called as the CPU
+   kernel of its op. The adapter of an op looks here when a frame runs on CUDA, and raises as
+   mt_no_impl_kernel does for NULL; so the records stay constant. */
+typedef void mt_any_fn(void);
+extern mt_any_fn *mt_cuda_kernels[];
 
 /* --- call frame --- */
 

@@ -229,8 +229,8 @@ int mt_tensor_item(mt_scalar *out, const mt_tensor *t);
    both may be the same elements. */
 int mt_tensor_assign(mt_tensor *dst, const mt_tensor *src);
 /* Copies of other devices than the CPU, installed by their backend; called without conjugate and
-   negative bits. */
-extern int (*mt_tensor_assign_hook)(mt_tensor *dst, const mt_tensor *src);
+   negative bits. `parts` says what changes sign on the way: 1 the real part, 2 the imaginary one. */
+extern int (*mt_tensor_assign_hook)(mt_tensor *dst, const mt_tensor *src, unsigned parts);
 /* A new contiguous tensor with src's elements, bits resolved. */
 int mt_tensor_materialize(mt_tensor **out, const mt_tensor *src);
 

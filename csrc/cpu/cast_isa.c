@@ -10,86 +10,37 @@
 #include "cpu/cpu_internal.h"
 #include "cpu/isa.h"
 #include "cpu/vec.h"
+#include "math/cast.h"
 #include "math/scalar.h"
 
 #define BUFFER_BYTES 4096
 
 typedef void cast_kernel(char *dst, const char *src, int64_t n);
 
-/* --- one element: to_<token> of an int64 (i), a smaller integer or bool (s), a float (f), a double
-   (d) --- */
-
-#define INT_RULES(token, type, from_float, from_double)    \
-    static inline type i_to_##token(int64_t v)             \
-    {                                                      \
-        return (type)v;                                    \
-    }                                                      \
-    static inline type s_to_##token(int32_t v)             \
-    {                                                      \
-        return (type)v;                                    \
-    }                                                      \
-    static inline type f_to_##token(float v)               \
-    {                                                      \
-        return (type)from_float(v);                        \
-    }                                                      \
-    static inline type d_to_##token(double v)              \
-    {                                                      \
-        return (type)from_double(v);                       \
-    }
-/* Floats of 2^31 and more are multiples of 256, so 32 bits are enough for uint8. */
-INT_RULES(u8, uint8_t, mt_f32_to_i32, mt_f64_to_i64)
-INT_RULES(i8, int8_t, mt_f32_to_i32, mt_f64_to_i32)
-INT_RULES(i16, int16_t, mt_f32_to_i32, mt_f64_to_i32)
-INT_RULES(i32, int32_t, mt_f32_to_i32, mt_f64_to_i32)
-INT_RULES(i64, int64_t, mt_f32_to_i64, mt_f64_to_i64)
-
-#define PLAIN_RULES(token, type, expression)               \
-    static inline type i_to_##token(int64_t v)             \
-    {                                                      \
-        return expression;                                 \
-    }                                                      \
-    static inline type s_to_##token(int32_t v)             \
-    {                                                      \
-        return expression;                                 \
-    }                                                      \
-    static inline type f_to_##token(float v)               \
-    {                                                      \
-        return expression;                                 \
-    }                                                      \
-    static inline type d_to_##token(double v)              \
-    {                                                      \
-        return expression;                                 \
-    }
-PLAIN_RULES(b8, uint8_t, v != 0)
-PLAIN_RULES(f32, float, (float)v)
-PLAIN_RULES(f64, double, (double)v)
-PLAIN_RULES(c64, mt_c64, ((mt_c64){(float)v, 0.0f}))
-PLAIN_RULES(c128, mt_c128, ((mt_c128){(double)v, 0.0}))
-
 /* --- kernels of the pairs among the ten --- */
 
-#define KERNEL(from, from_type, to, to_type, expression)                           \
-    static void from##_##to(char *dst, const char *src, int64_t n)                 \
-    {                                                                              \
-        to_type *d = (to_type *)(void *)dst;                                       \
-        const from_type *s = (const from_type *)(const void *)src;                 \
-                                                                                   \
-        MT_IVDEP                                                                   \
-        for (int64_t i = 0; i < n; i++)                                            \
-            d[i] = expression;                                                     \
+#define KERNEL(from, from_type, to, to_type, expression)                            \
+    static void from##_##to(char *dst, const char *src, int64_t n)                  \
+    {                                                                               \
+        to_type *d = (to_type *)(void *)dst;                                        \
+        const from_type *s = (const from_type *)(const void *)src;                  \
+                                                                                    \
+        MT_IVDEP                                                                    \
+        for (int64_t i = 0; i < n; i++)                                             \
+            d[i] = expression;                                                      \
     }
 
-#define FROM_REAL(from, from_type, kind, read)                                     \
-    KERNEL(from, from_type, b8, uint8_t, kind##_to_b8(read(s[i])))                 \
-    KERNEL(from, from_type, u8, uint8_t, kind##_to_u8(read(s[i])))                 \
-    KERNEL(from, from_type, i8, int8_t, kind##_to_i8(read(s[i])))                  \
-    KERNEL(from, from_type, i16, int16_t, kind##_to_i16(read(s[i])))               \
-    KERNEL(from, from_type, i32, int32_t, kind##_to_i32(read(s[i])))               \
-    KERNEL(from, from_type, i64, int64_t, kind##_to_i64(read(s[i])))               \
-    KERNEL(from, from_type, f32, float, kind##_to_f32(read(s[i])))                 \
-    KERNEL(from, from_type, f64, double, kind##_to_f64(read(s[i])))                \
-    KERNEL(from, from_type, c64, mt_c64, kind##_to_c64(read(s[i])))                \
-    KERNEL(from, from_type, c128, mt_c128, kind##_to_c128(read(s[i])))
+#define FROM_REAL(from, from_type, kind, read)                                      \
+    KERNEL(from, from_type, b8, uint8_t, mt_cast_##kind##_to_b8(read(s[i])))        \
+    KERNEL(from, from_type, u8, uint8_t, mt_cast_##kind##_to_u8(read(s[i])))        \
+    KERNEL(from, from_type, i8, int8_t, mt_cast_##kind##_to_i8(read(s[i])))         \
+    KERNEL(from, from_type, i16, int16_t, mt_cast_##kind##_to_i16(read(s[i])))      \
+    KERNEL(from, from_type, i32, int32_t, mt_cast_##kind##_to_i32(read(s[i])))      \
+    KERNEL(from, from_type, i64, int64_t, mt_cast_##kind##_to_i64(read(s[i])))      \
+    KERNEL(from, from_type, f32, float, mt_cast_##kind##_to_f32(read(s[i])))        \
+    KERNEL(from, from_type, f64, double, mt_cast_##kind##_to_f64(read(s[i])))       \
+    KERNEL(from, from_type, c64, mt_c64, mt_cast_##kind##_to_c64(read(s[i])))       \
+    KERNEL(from, from_type, c128, mt_c128, mt_cast_##kind##_to_c128(read(s[i])))
 #define AS_IS(value) (value)
 #define AS_BOOL(value) ((value) != 0)
 FROM_REAL(b8, uint8_t, s, AS_BOOL)
@@ -101,15 +52,15 @@ FROM_REAL(i64, int64_t, i, AS_IS)
 FROM_REAL(f32, float, f, AS_IS)
 FROM_REAL(f64, double, d, AS_IS)
 
-#define FROM_COMPLEX(from, from_type, kind)                                        \
-    KERNEL(from, from_type, b8, uint8_t, (s[i].re != 0) | (s[i].im != 0))          \
-    KERNEL(from, from_type, u8, uint8_t, kind##_to_u8(s[i].re))                    \
-    KERNEL(from, from_type, i8, int8_t, kind##_to_i8(s[i].re))                     \
-    KERNEL(from, from_type, i16, int16_t, kind##_to_i16(s[i].re))                  \
-    KERNEL(from, from_type, i32, int32_t, kind##_to_i32(s[i].re))                  \
-    KERNEL(from, from_type, i64, int64_t, kind##_to_i64(s[i].re))                  \
-    KERNEL(from, from_type, f32, float, (float)s[i].re)                            \
-    KERNEL(from, from_type, f64, double, (double)s[i].re)                          \
+#define FROM_COMPLEX(from, from_type, kind)                                         \
+    KERNEL(from, from_type, b8, uint8_t, (s[i].re != 0) | (s[i].im != 0))           \
+    KERNEL(from, from_type, u8, uint8_t, mt_cast_##kind##_to_u8(s[i].re))           \
+    KERNEL(from, from_type, i8, int8_t, mt_cast_##kind##_to_i8(s[i].re))            \
+    KERNEL(from, from_type, i16, int16_t, mt_cast_##kind##_to_i16(s[i].re))         \
+    KERNEL(from, from_type, i32, int32_t, mt_cast_##kind##_to_i32(s[i].re))         \
+    KERNEL(from, from_type, i64, int64_t, mt_cast_##kind##_to_i64(s[i].re))         \
+    KERNEL(from, from_type, f32, float, (float)s[i].re)                             \
+    KERNEL(from, from_type, f64, double, (double)s[i].re)                           \
     KERNEL(from, from_type, c64, mt_c64, ((mt_c64){(float)s[i].re, (float)s[i].im})) \
     KERNEL(from, from_type, c128, mt_c128, ((mt_c128){(double)s[i].re, (double)s[i].im}))
 FROM_COMPLEX(c64, mt_c64, f)
@@ -167,35 +118,35 @@ static inline void run(cast_kernel *first, cast_kernel *second, int from_size, i
     }
 }
 
-#define CAST(from, from_size, to, to_size, first, second)                                                       \
+#define CAST(from, from_size, to, to_size, first, second)                           \
     static void cast_##from##_##to(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t n) \
-    {                                                                                                           \
-        run(first, second, from_size, to_size, dst, dst_stride, src, src_stride, n);                            \
+    {                                                                               \
+        run(first, second, from_size, to_size, dst, dst_stride, src, src_stride, n); \
     }
-#define TO_ALL(from, from_size)                                \
-    CAST(from, from_size, b8, 1, from##_b8, NULL)              \
-    CAST(from, from_size, u8, 1, from##_u8, NULL)              \
-    CAST(from, from_size, i8, 1, from##_i8, NULL)              \
-    CAST(from, from_size, i16, 2, from##_i16, NULL)            \
-    CAST(from, from_size, i32, 4, from##_i32, NULL)            \
-    CAST(from, from_size, i64, 8, from##_i64, NULL)            \
-    CAST(from, from_size, f32, 4, from##_f32, NULL)            \
-    CAST(from, from_size, f64, 8, from##_f64, NULL)            \
-    CAST(from, from_size, c64, 8, from##_c64, NULL)            \
+#define TO_ALL(from, from_size)                                                     \
+    CAST(from, from_size, b8, 1, from##_b8, NULL)                                   \
+    CAST(from, from_size, u8, 1, from##_u8, NULL)                                   \
+    CAST(from, from_size, i8, 1, from##_i8, NULL)                                   \
+    CAST(from, from_size, i16, 2, from##_i16, NULL)                                 \
+    CAST(from, from_size, i32, 4, from##_i32, NULL)                                 \
+    CAST(from, from_size, i64, 8, from##_i64, NULL)                                 \
+    CAST(from, from_size, f32, 4, from##_f32, NULL)                                 \
+    CAST(from, from_size, f64, 8, from##_f64, NULL)                                 \
+    CAST(from, from_size, c64, 8, from##_c64, NULL)                                 \
     CAST(from, from_size, c128, 16, from##_c128, NULL)
-#define TO_HALVES(from, from_size)                             \
-    CAST(from, from_size, f16, 2, from##_f32, f32_f16)         \
+#define TO_HALVES(from, from_size)                                                  \
+    CAST(from, from_size, f16, 2, from##_f32, f32_f16)                              \
     CAST(from, from_size, bf16, 2, from##_f32, f32_bf16)
-#define FROM_HALF(from)                                        \
-    CAST(from, 2, b8, 1, from##_f32, f32_b8)                   \
-    CAST(from, 2, u8, 1, from##_f32, f32_u8)                   \
-    CAST(from, 2, i8, 1, from##_f32, f32_i8)                   \
-    CAST(from, 2, i16, 2, from##_f32, f32_i16)                 \
-    CAST(from, 2, i32, 4, from##_f32, f32_i32)                 \
-    CAST(from, 2, i64, 8, from##_f32, f32_i64)                 \
-    CAST(from, 2, f32, 4, from##_f32, NULL)                    \
-    CAST(from, 2, f64, 8, from##_f32, f32_f64)                 \
-    CAST(from, 2, c64, 8, from##_f32, f32_c64)                 \
+#define FROM_HALF(from)                                                             \
+    CAST(from, 2, b8, 1, from##_f32, f32_b8)                                        \
+    CAST(from, 2, u8, 1, from##_f32, f32_u8)                                        \
+    CAST(from, 2, i8, 1, from##_f32, f32_i8)                                        \
+    CAST(from, 2, i16, 2, from##_f32, f32_i16)                                      \
+    CAST(from, 2, i32, 4, from##_f32, f32_i32)                                      \
+    CAST(from, 2, i64, 8, from##_f32, f32_i64)                                      \
+    CAST(from, 2, f32, 4, from##_f32, NULL)                                         \
+    CAST(from, 2, f64, 8, from##_f32, f32_f64)                                      \
+    CAST(from, 2, c64, 8, from##_f32, f32_c64)                                      \
     CAST(from, 2, c128, 16, from##_f32, f32_c128)
 
 TO_ALL(b8, 1) TO_HALVES(b8, 1)
@@ -217,11 +168,11 @@ FROM_HALF(bf16)
 CAST(bf16, 2, bf16, 2, half_half, NULL)
 CAST(bf16, 2, f16, 2, bf16_f32, f32_f16)
 
-#define ROW(from)                                                                                                \
-    {                                                                                                            \
-        cast_##from##_b8, cast_##from##_u8, cast_##from##_i8, cast_##from##_i16, cast_##from##_i32,              \
-            cast_##from##_i64, cast_##from##_f16, cast_##from##_bf16, cast_##from##_f32, cast_##from##_f64,      \
-            cast_##from##_c64, cast_##from##_c128                                                                \
+#define ROW(from)                                                                   \
+    {                                                                               \
+        cast_##from##_b8, cast_##from##_u8, cast_##from##_i8, cast_##from##_i16, cast_##from##_i32, \
+            cast_##from##_i64, cast_##from##_f16, cast_##from##_bf16, cast_##from##_f32, cast_##from##_f64, \
+            cast_##from##_c64, cast_##from##_c128                                   \
     }
 /* In the order of core/dtypes.def. */
 mt_cast_fn *const MT_ISA_NAME(mt_casts)[MT_DTYPE_COUNT][MT_DTYPE_COUNT] = {

@@ -333,3 +333,13 @@ int mt_impl_to_cpu(mt_tensor **out, mt_tensor *self, int memory_format)
 {
     return mt_impl_to_dtype_layout(out, self, MT_DTYPE_NONE, -1, MT_CPU, NULL, false, false, memory_format);
 }
+
+int mt_impl_to_cuda(mt_tensor **out, mt_tensor *self, mt_device device, bool non_blocking, int memory_format)
+{
+    *out = NULL;
+    if (mt_device_is_none(device))
+        device = (mt_device){MT_DEVICE_CUDA, -1};
+    if (device.type != MT_DEVICE_CUDA)
+        return mt_error_set(MT_ERR_RUNTIME, "Invalid device, must be cuda device");
+    return mt_impl_to_dtype_layout(out, self, MT_DTYPE_NONE, -1, device, NULL, non_blocking, false, memory_format);
+}

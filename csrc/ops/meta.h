@@ -30,6 +30,9 @@ int mt_meta_scalar_int64(mt_call *call);
 /* NotImplementedError for ops that read the elements of a tensor to know what to do. */
 static inline int mt_need_host_data(const mt_tensor *t, const char *op)
 {
+    if (t && t->device.type == MT_DEVICE_CUDA)
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
+                            "Could not run 'aten::%s' with arguments from the 'CUDA' backend.", op);
     if (t && t->device.type != MT_DEVICE_CPU)
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
                             "%s(): the result depends on the elements, which a tensor on this "

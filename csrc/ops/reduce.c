@@ -385,6 +385,36 @@ static int run_pinned(job *j, const mt_tensor *in, mt_tensor *const *out)
     return rc;
 }
 
+/* On another device its backend does the rest. */
+static int run_elsewhere(const mt_reduce_plan *p, const mt_reduce_loops *loops, const mt_tensor *in,
+                         mt_tensor *const *out)
+{
+    int64_t stride[MT_MAX_DIM], out_stride[2][MT_MAX_DIM];
+    mt_reduce_job j = {.loops = loops, .params = p->params, .in = mt_tensor_const_data(in),
+                       .n_outs = p->n_outs, .ndim = in->ndim, .count = p->count, .size = in->size,
+                       .stride = stride, .out_stride = {out_stride[0], out_stride[1]},
+                       .is_reduced = p->is_reduced};
+
+    if (out[0]->numel == 0)
+        return 0;
+    for (int i = 0; i < in->ndim; i++)
+        stride[i] = in->stride[i] * (int64_t)mt_tensor_itemsize(in);
+    for (int k = 0; k < p->n_outs; k++) {
+        j.out[k] = mt_tensor_mutable_data(out[k]);
+        output_strides(out_stride[k], out[k], p);
+    }
+    return mt_reduce_runners[in->device.type](&j, in->device);
+}
+
+/* What was reduced into temporaries goes to the outputs. */
+static int assign_outputs(mt_call *call, mt_tensor *const *natural, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (natural[k] != call->out[k] && mt_tensor_assign(call->out[k], natural[k]) < 0)
+            return -1;
+    return mt_out_finish(call);
+}
+
 int mt_reduce_kernel(mt_call *call)
 {
     const mt_reduce_spec *spec = call->op->reduce;
@@ -406,6 +436,11 @@ int mt_reduce_kernel(mt_call *call)
     in = p.self;
     MT_TRY(cast_input(&cast, &in, p.row));
     MT_TRY(natural_outputs(natural, &p, call));
+    if (in->device.type != MT_DEVICE_CPU) {
+        MT_TRY(run_elsewhere(&p, j.loops, in, natural));
+        rc = assign_outputs(call, natural, p.n_outs);
+        goto fail;
+    }
     j.params = p.params;
     j.in = mt_tensor_const_data(in);
     j.n_outs = p.n_outs;
@@ -416,10 +451,7 @@ int mt_reduce_kernel(mt_call *call)
     j.keep_order = spec->index_out || spec->promote == MT_REDUCE_INDEX;
     set_geometry(&j, &p, in, natural);
     MT_TRY(run_pinned(&j, in, natural));
-    for (int k = 0; k < p.n_outs; k++)
-        if (natural[k] != call->out[k])
-            MT_TRY(mt_tensor_assign(call->out[k], natural[k]));
-    rc = mt_out_finish(call);
+    rc = assign_outputs(call, natural, p.n_outs);
 fail:
     mt_tensor_clear(&cast);
     mt_tensor_clear(&natural[0]);

@@ -18,7 +18,7 @@ for _name, _value in vars(_C._VariableFunctions).items():
 for _name in (
     "bool uint8 int8 int16 short int32 int int64 long float16 half bfloat16 float32 float float64 double "
     "complex64 cfloat complex128 cdouble strided contiguous_format preserve_format channels_last channels_last_3d "
-    "dtype layout memory_format device Size Generator finfo iinfo "
+    "dtype layout memory_format device Size Generator finfo iinfo AcceleratorError OutOfMemoryError "
     "get_default_dtype promote_types can_cast result_type is_grad_enabled is_inference_mode_enabled "
     "get_num_threads set_num_threads"
 ).split():
