@@ -16,12 +16,10 @@ fail:
     return rc;
 }
 
-/* CUDA of every op with a kernel. */
-int mt_adapt_cuda(mt_call *call)
+/* The kernel for the device of the frame; NULL: none is written. */
+static inline mt_any_fn *kernel_for(const mt_call *call, mt_any_fn *cpu)
 {
-    mt_call_fn *kernel = mt_cuda_kernels[call->op->id];
-
-    return kernel ? kernel(call) : mt_no_impl_kernel(call);
+    return MT_LIKELY(!(call->keys & MT_KEY_BIT(MT_KEY_CUDA))) ? cpu : mt_cuda_kernels[call->op->id];
 }
 
 /* The outputs become the elements of the list. */
@@ -41,13 +39,16 @@ fail:
 /* sample.yaml:23 */
 int mt_adapt_cumsum(mt_call *call)
 {
+    mt_kernel_cumsum *kernel = (mt_kernel_cumsum *)kernel_for(call, (mt_any_fn *)mt_cpu_cumsum);
     mt_tensor *c0 = NULL;
     int rc = -1;
 
+    if (!kernel)
+        return mt_no_impl_kernel(call);
     MT_TRY(mt_check_scan(call));
     MT_TRY(call->op->meta(call));
     MT_TRY(mt_arg_contiguous(&c0, mt_arg_tensor(&call->arg[0])));
-    MT_TRY(mt_cpu_cumsum(call->out[0], c0, mt_arg_int(&call->arg[1]), mt_arg_dtype(&call->arg[2])));
+    MT_TRY(kernel(call->out[0], c0, mt_arg_int(&call->arg[1]), mt_arg_dtype(&call->arg[2])));
     rc = mt_out_finish(call);
 fail:
     mt_tensor_clear(&c0);
@@ -89,10 +90,13 @@ fail:
 /* sample.yaml:84 */
 int mt_adapt_cat(mt_call *call)
 {
+    mt_kernel_cat *kernel = (mt_kernel_cat *)kernel_for(call, (mt_any_fn *)mt_cpu_cat);
     int rc = -1;
 
+    if (!kernel)
+        return mt_no_impl_kernel(call);
     MT_TRY(call->op->meta(call));
-    MT_TRY(mt_cpu_cat(call->out[0], mt_arg_tensors(&call->arg[0]), mt_arg_int(&call->arg[1])));
+    MT_TRY(kernel(call->out[0], mt_arg_tensors(&call->arg[0]), mt_arg_int(&call->arg[1])));
     rc = mt_out_finish(call);
 fail:
     return rc;
@@ -114,10 +118,13 @@ fail:
 /* sample.yaml:96 */
 int mt_adapt_norm_stats(mt_call *call)
 {
+    mt_kernel_norm_stats *kernel = (mt_kernel_norm_stats *)kernel_for(call, (mt_any_fn *)mt_cpu_norm_stats);
     int rc = -1;
 
+    if (!kernel)
+        return mt_no_impl_kernel(call);
     MT_TRY(call->op->meta(call));
-    MT_TRY(mt_cpu_norm_stats(call->out[0], call->out[1], mt_arg_tensor(&call->arg[0]), mt_arg_tensor(&call->arg[1]), mt_arg_tensor(&call->arg[2])));
+    MT_TRY(kernel(call->out[0], call->out[1], mt_arg_tensor(&call->arg[0]), mt_arg_tensor(&call->arg[1]), mt_arg_tensor(&call->arg[2])));
     rc = mt_out_finish(call);
 fail:
     return rc;

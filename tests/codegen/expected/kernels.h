@@ -6,13 +6,19 @@
 
 /* The hand-written functions that the catalog names. */
 int mt_cpu_cumsum(mt_tensor *out, mt_tensor *self, int64_t dim, mt_dtype dtype);
+int mt_cuda_cumsum(mt_tensor *out, mt_tensor *self, int64_t dim, mt_dtype dtype);
+typedef int mt_kernel_cumsum(mt_tensor *out, mt_tensor *self, int64_t dim, mt_dtype dtype);
 int mt_meta_scan(mt_call *call);
 int mt_check_scan(mt_call *call);
 int mt_view_expand(mt_tensor **out, mt_tensor *self, mt_ints size, bool implicit);
 int mt_cpu_cat(mt_tensor *out, mt_tensors tensors, int64_t dim);
+int mt_cuda_cat(mt_tensor *out, mt_tensors tensors, int64_t dim);
+typedef int mt_kernel_cat(mt_tensor *out, mt_tensors tensors, int64_t dim);
 int mt_meta_cat(mt_call *call);
 int mt_impl_cat_backward(mt_tensor_list *out, mt_tensor *grad, mt_ints shapes, int64_t dim);
 int mt_cpu_norm_stats(mt_tensor *out0, mt_tensor *out1, mt_tensor *input, mt_tensor *weight, mt_tensor *bias);
+int mt_cuda_norm_stats(mt_tensor *out0, mt_tensor *out1, mt_tensor *input, mt_tensor *weight, mt_tensor *bias);
+typedef int mt_kernel_norm_stats(mt_tensor *out0, mt_tensor *out1, mt_tensor *input, mt_tensor *weight, mt_tensor *bias);
 int mt_meta_norm_stats(mt_call *call);
 int mt_impl_norm_stats_backward(mt_tensor **out0, mt_tensor **out1, mt_tensor **out2, mt_tensor *grad, mt_tensor *input, mt_tensor *weight, mt_tensor *stats, mt_ints mask);
 int mt_impl_flip(mt_tensor **out, mt_tensor *self, mt_ints dims);

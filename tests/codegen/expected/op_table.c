@@ -212,7 +212,7 @@ const mt_op mt_op_table[] = {
         .flags = MT_OPF_INPLACE_OK | MT_OPF_OUT_OK | MT_OPF_CHECKED,
         .meta = mt_meta_scan,
         .kernel = {[MT_KEY_CPU] = mt_adapt_cumsum,
-                   [MT_KEY_CUDA] = mt_adapt_cuda,
+                   [MT_KEY_CUDA] = mt_adapt_cumsum,
                    [MT_KEY_META] = mt_adapt_cumsum_meta,
                    [MT_KEY_VIEW_INPLACE] = mt_view_inplace_kernel,
                    [MT_KEY_AUTOGRAD] = mt_autograd_kernel},
@@ -315,7 +315,7 @@ const mt_op mt_op_table[] = {
         .flags = 0,
         .meta = mt_meta_cat,
         .kernel = {[MT_KEY_CPU] = mt_adapt_cat,
-                   [MT_KEY_CUDA] = mt_adapt_cuda,
+                   [MT_KEY_CUDA] = mt_adapt_cat,
                    [MT_KEY_META] = mt_adapt_meta,
                    [MT_KEY_AUTOGRAD] = mt_autograd_kernel},
         .grad = &mt_grad_cat,
@@ -340,7 +340,7 @@ const mt_op mt_op_table[] = {
         .flags = 0,
         .meta = mt_meta_norm_stats,
         .kernel = {[MT_KEY_CPU] = mt_adapt_norm_stats,
-                   [MT_KEY_CUDA] = mt_adapt_cuda,
+                   [MT_KEY_CUDA] = mt_adapt_norm_stats,
                    [MT_KEY_META] = mt_adapt_meta,
                    [MT_KEY_AUTOGRAD] = mt_autograd_kernel},
         .grad = &mt_grad_norm_stats,
@@ -473,4 +473,4 @@ const mt_op mt_op_deprecated[] = {
         .inplace_name = "mul_",
     },
 };
-mt_call_fn *mt_cuda_kernels[MT_OP_COUNT];
+mt_any_fn *mt_cuda_kernels[MT_OP_COUNT];

@@ -11,7 +11,6 @@ int mt_meta_pointwise(mt_call *call);
 int mt_meta_reduce(mt_call *call);
 int mt_meta_require_dtypes(const mt_call *call, unsigned allowed);
 int mt_adapt_meta(mt_call *call);
-int mt_adapt_cuda(mt_call *call);
 extern const mt_grad mt_grad_hypot;
 extern const mt_grad mt_grad_sum;
 int mt_adapt_cumsum(mt_call *call);
