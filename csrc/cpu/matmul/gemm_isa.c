@@ -73,7 +73,7 @@ static MT_ALWAYS_INLINE void square_f64(double *dst, int64_t pitch, const double
 #define S f32
 #define V mt_vf32
 #define LANES MT_SIMD_F32
-#define KC 384
+#define KC 512
 #include "cpu/matmul/gemm.tmpl.h"
 #undef T
 #undef S
