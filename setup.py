@@ -117,6 +117,15 @@ class BuildExt(build_ext):
             ninja = "ninja"
         subprocess.check_call([ninja, "-C", work, "-f", self.ninja_name(cuda), "--quiet"])
 
+    def copy_extensions_to_source(self):
+        """In a development checkout the library stands beside the extension, too."""
+        super().copy_extensions_to_source()
+        for ext in self.extensions:
+            built = os.path.dirname(os.path.abspath(os.path.join(self.build_lib, self.get_ext_filename(ext.name))))
+            beside = os.path.dirname(os.path.abspath(self.get_ext_fullpath(ext.name)))
+            if os.path.isdir(os.path.join(built, "_libs")):
+                shutil.copytree(os.path.join(built, "_libs"), os.path.join(beside, "_libs"), dirs_exist_ok=True)
+
     def ninja_name(self, cuda):
         return "build-%s%s.ninja" % (cuda and cuda + "-", sysconfig.get_config_var("SOABI"))
 

@@ -251,7 +251,7 @@ static PyObject *wrap_list(mt_call *call)
 
 static PyObject *wrap_struct(mt_call *call)
 {
-    PyTypeObject *type = mt_py_struct_type(call->op);
+    PyTypeObject *type = mt_py_struct_type(call->op, call->variant == MT_VARIANT_OUT);
     PyObject *result = type ? PyStructSequence_New(type) : NULL;
 
     for (int i = 0; result && i < call->n_outs; i++) {

@@ -17,7 +17,7 @@ PyObject *mt_py_bind_error(const mt_py_func *f, PyObject *self, PyObject *const 
                            PyObject *kwnames);
 PyObject *mt_py_arg_name(const mt_op *op, int k);
 /* Struct sequence type of a multi-output op, made at first use; borrowed. */
-PyTypeObject *mt_py_struct_type(const mt_op *op);
+PyTypeObject *mt_py_struct_type(const mt_op *op, bool given);
 int mt_py_set_requires_grad(mt_tensor *t);
 int mt_py_bind_init(void);
 

@@ -76,7 +76,8 @@ class Compiler(Calls):
                 local = self.code.new_local(item.tag)
                 self.code.emit("%s = %s;" % (local, item.c))
                 item = Value(item.tag, local)
-            item.temp = None
+            for part in [item] + (item.items if item.tag == "tuple" else []):
+                part.temp = None  # named: lives to the end
             item.source = name.id
             self.variables[name.id] = item
 
