@@ -22,7 +22,7 @@ static bool ready; /* the C API is at hand */
 
 static int load_api(void)
 {
-    if (PyArray_ImportNumPyAPI() < 0) {
+    if (_import_array() < 0) { /* the documented macros print the exception */
         if (PyErr_ExceptionMatches(PyExc_ImportError)) {
             PyErr_Clear();
             PyErr_SetString(PyExc_RuntimeError, "Numpy is not available");

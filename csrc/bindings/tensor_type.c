@@ -235,7 +235,7 @@ static PyObject *register_tensor_class(PyObject *module, PyObject *cls)
         return NULL;
     }
     if (mt_tensor_type) {
-        PyErr_SetString(PyExc_RuntimeError, "_register_tensor_class(): already registered");
+        PyErr_SetString(PyExc_ImportError, "minitorch is loaded already; one interpreter of a process can import it");
         return NULL;
     }
     Py_INCREF(cls);
