@@ -4,6 +4,7 @@ Switches (environment): MINITORCH_SANITIZE=address,undefined  MINITORCH_BLAS=bun
 MINITORCH_WERROR=1  MINITORCH_CUDA=0|1|emu  MINITORCH_DEBUG=1  CC=gcc|clang
 """
 import glob
+import importlib.metadata
 import os
 import platform
 import shutil
@@ -95,10 +96,17 @@ def blas_library(lib_dir):
         target = os.path.join(lib_dir, os.path.basename(path))
         if not os.path.exists(target) or os.path.getsize(target) != os.path.getsize(path):
             shutil.copy2(path, target)
+    for path in importlib.metadata.files("scipy-openblas32") or ():
+        if path.name.upper().startswith("LICENSE"):  # of OpenBLAS and of the Fortran runtime inside it
+            shutil.copy2(path.locate(), os.path.join(lib_dir, "LICENSE.txt"))
     return []
 
 
 class BuildExt(build_ext):
+    def run(self):
+        self.development = bool(self.inplace)  # super() clears inplace while it builds
+        super().run()
+
     def build_extension(self, ext):
         tag = "-".join(filter(None, [os.path.basename(CC), SANITIZE.replace(",", "-"),
                                      "debug" if os.environ.get("MINITORCH_DEBUG") else ""]))
@@ -131,12 +139,12 @@ class BuildExt(build_ext):
 
     def write_ninja(self, work, gen, target, defines, cuda):
         import numpy
-        flags = COMMON + defines + ["-I" + os.path.join(ROOT, "csrc"), "-I" + gen]
+        flags = COMMON + ["-I" + os.path.join(ROOT, "csrc"), "-I" + gen]
         link = ["-shared", "-Wl,--gc-sections", "-Wl,-O1", "-Wl,-Bsymbolic-functions", "-Wl,-z,now"]
         if SANITIZE:
             flags += ["-fsanitize=" + SANITIZE, "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined"]
             link += ["-fsanitize=" + SANITIZE]
-        elif not self.inplace:
+        elif not self.development:
             link.append("-Wl,-s")
         if os.environ.get("MINITORCH_DEBUG"):
             flags.append("-DMT_DEBUG")
@@ -155,7 +163,8 @@ class BuildExt(build_ext):
             obj = "%s/%s.o" % (py_tag if python else "obj", stem)
             objects.append(obj)
             lines += ["build %s: cc %s" % (obj, path),
-                      "  flags = " + " ".join(flags + extra + (py_flags if python else []))]
+                      "  flags = " + " ".join(flags + extra + (py_flags if python else []) +
+                                             (defines if stem == "cpu/lapack" else []))]
         lines += [] if cuda else ["build %s: link %s" % (target, " ".join(objects))]
         lines += ["default " + target, ""]
         text = "\n".join(lines)
