@@ -7,6 +7,7 @@ import glob
 import importlib.metadata
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -84,7 +85,7 @@ def blas_library(lib_dir):
     """Puts the BLAS library beside the package; it is loaded at first use, never linked."""
     if os.environ.get("MINITORCH_BLAS", "bundled") == "system":
         path = subprocess.check_output(["pkg-config", "--variable=libdir", "openblas"], text=True).strip()
-        return ['-DMT_BLAS_SYSTEM="%s/libopenblas.so.0"' % path]
+        return [shlex.quote('-DMT_BLAS_SYSTEM="%s/libopenblas.so.0"' % path)]
     try:
         import scipy_openblas32 as blas
     except ImportError:
