@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shape rules of nll_loss and embedding; cross entropy as a composite. */
+#include <string.h>
+
 #include "base/strbuf.h"
 #include "core/dispatch.h"
 #include "core/frame.h"
@@ -248,5 +250,52 @@ int mt_impl_embedding_renorm_inplace(mt_tensor *self, mt_tensor *indices, double
 fail:
     mt_tensor_clear(&index);
     mt_tensor_clear(&rows);
+    return rc;
+}
+
+/* --- distances --- */
+
+int mt_impl_broadcast_two(mt_tensor **first, mt_tensor **second, mt_tensor *a, mt_tensor *b)
+{
+    mt_shape shape;
+    int rc = -1;
+
+    shape.ndim = a->ndim;
+    memcpy(shape.size, a->size, (size_t)a->ndim * sizeof(shape.size[0]));
+    MT_TRY(mt_shape_broadcast(&shape, b->ndim, b->size));
+    MT_TRY(mt_expand(first, a, (mt_ints){shape.size, shape.ndim}, false));
+    MT_TRY(mt_expand(second, b, (mt_ints){shape.size, shape.ndim}, false));
+    rc = 0;
+fail:
+    return rc;
+}
+
+/* One weight, or one for each index of dimension 1. */
+int mt_impl_prelu(mt_tensor **out, mt_tensor *self, mt_tensor *weight)
+{
+    int64_t size[MT_MAX_DIM], channels = self->ndim > 1 ? self->size[1] : 1;
+    mt_tensor *shaped = NULL;
+    int rc = -1;
+
+    MT_TRY(mt_meta_same_dtype(self, weight));
+    if (weight->numel != 1) {
+        MT_REQUIRE(self->ndim > 0, MT_ERR_RUNTIME, "Not allow zero-dim input tensor.");
+        MT_REQUIRE(channels == weight->numel, MT_ERR_RUNTIME,
+                   "Mismatch of parameter numbers and input channel size. Found parameter numbers = %lld and channel size "
+                   "= %lld.",
+                   (long long)weight->numel, (long long)channels);
+    }
+    MT_REQUIRE(weight->ndim <= 1, MT_ERR_RUNTIME, "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = %d",
+               weight->ndim);
+    for (int d = 0; d < self->ndim; d++)
+        size[d] = d == 1 ? weight->numel : 1;
+    if (weight->ndim == 0 || self->ndim < 2)
+        shaped = mt_tensor_ref(weight);
+    else
+        MT_TRY(mt_reshape(&shaped, weight, (mt_ints){size, self->ndim}));
+    MT_TRY(mt_prelu_of_like(out, self, shaped));
+    rc = 0;
+fail:
+    mt_tensor_clear(&shaped);
     return rc;
 }
