@@ -347,6 +347,25 @@ fail:
     return rc;
 }
 
+static int channel_shape(int64_t *size, const mt_tensor *input)
+{
+    MT_REQUIRE(input->ndim >= 2, MT_ERR_RUNTIME, "Feature dropout requires at least 2 dimensions in the input");
+    for (int i = 0; i < input->ndim; i++)
+        size[i] = i < 2 ? input->size[i] : 1;
+    return 0;
+fail:
+    return -1;
+}
+
+int mt_impl_channel_like(mt_tensor **out, mt_tensor *input)
+{
+    int64_t size[MT_MAX_DIM];
+
+    if (channel_shape(size, input) < 0)
+        return -1;
+    return mt_tensor_new(out, (mt_dtype)input->dtype, input->ndim, size, input->device);
+}
+
 int mt_impl_feature_dropout(mt_tensor **out, mt_tensor *input, double p, bool train)
 {
     int64_t size[MT_MAX_DIM];
@@ -360,9 +379,7 @@ int mt_impl_feature_dropout(mt_tensor **out, mt_tensor *input, double p, bool tr
     }
     if (p == 1)
         return times_zero(out, input);
-    MT_REQUIRE(input->ndim >= 2, MT_ERR_RUNTIME, "Feature dropout requires at least 2 dimensions in the input");
-    for (int i = 0; i < input->ndim; i++)
-        size[i] = i < 2 ? input->size[i] : 1;
+    MT_TRY(channel_shape(size, input));
     MT_TRY(make_noise(&noise, input, input->ndim, size, p));
     MT_TRY(mt_mul(out, input, noise));
     rc = 0;
