@@ -47,6 +47,24 @@ fail:
 """
 
 
+HOST_OUTPUT = """/* A factory without a kernel for the device of its output works in host memory, and the result is copied. */
+static int host_output(mt_tensor **host, const mt_call *call)
+{
+    const mt_tensor *out = call->out[0];
+
+    if (MT_LIKELY(out->device.type != MT_DEVICE_CUDA) || mt_cuda_kernels[call->op->id])
+        return 0;
+    return mt_tensor_new(host, (mt_dtype)out->dtype, out->ndim, out->size, MT_CPU);
+}
+
+static int assign_host(mt_call *call, mt_tensor *host)
+{
+    return MT_LIKELY(!host) ? 0 : mt_tensor_assign(call->out[0], host);
+}
+
+"""
+
+
 def _args(entry, replaced=()):
     replaced = dict(replaced)
     return [replaced.get(i) or getter(a.type, "&call->arg[%d]" % i) for i, a in enumerate(entry.schema.args)]
@@ -77,7 +95,10 @@ def checked_kind(entry):
 
 def kernel_adapter(entry, checked):
     kind = result_kind(entry.schema)
-    body = ["if (!kernel)", "    return mt_no_impl_kernel(call);"]
+    if entry.factory:
+        body = ["if (!kernel)", "    kernel = mt_cpu_%s;" % entry.kernel]
+    else:
+        body = ["if (!kernel)", "    return mt_no_impl_kernel(call);"]
     body += ["MT_TRY(mt_check_%s(call));" % entry.check] if checked else []
     body += ["MT_TRY(call->op->meta(call));"] if entry.meta else []
     kernel = "mt_kernel_" + entry.kernel
@@ -102,7 +123,13 @@ def kernel_adapter(entry, checked):
             "tensors": ["call->out[%d]" % k for k in range(len(entry.schema.returns))],
         }[kind]
         outs = [] if entry.only_inplace else outs
+        if entry.factory:
+            locals_.append("mt_tensor *host = NULL;")
+            cleanup.append("mt_tensor_clear(&host);")
+            body.append("MT_TRY(host_output(&host, call));")
+            outs = ["host ? host : call->out[0]"]
         body.append("MT_TRY(kernel(%s));" % ", ".join(outs + args))
+        body += ["MT_TRY(assign_host(call, host));"] if entry.factory else []
         body.append("rc = mt_out_finish(call);")
     text = function("mt_adapt_" + entry.c, body, True, locals_, cleanup)
     if checked and entry.meta:
@@ -202,5 +229,5 @@ def adapter(entry, plan):
 def emit(writer, catalog, plan):
     parts = ["/* %s */\n%s" % (e.where, adapter(e, plan)) for e in catalog.entries if plan.has_adapter(e)]
     body = "\n".join(parts)
-    head = HEAD + (TAKE_LIST if "take_list(" in body else "")
+    head = HEAD + (HOST_OUTPUT if "host_output(" in body else "") + (TAKE_LIST if "take_list(" in body else "")
     writer.add("adapters.c", "emit_adapters.py from the catalog", head + body)

@@ -86,12 +86,12 @@
 extern "C" {
 /* By dtype of the result, in the order of core/dtypes.def. */
 mt_loop_fn *mt_cuda_cast_loops[MT_DTYPE_COUNT] = {
-#define MT_DTYPE(token, name, ctype, size, category, legacy) cast_##token,
+#define MT_DTYPE(token, ...) cast_##token,
 #include "core/dtypes.def"
 #undef MT_DTYPE
 };
 mt_loop_fn *mt_cuda_fill_loops[MT_DTYPE_COUNT] = {
-#define MT_DTYPE(token, name, ctype, size, category, legacy) fill_##token,
+#define MT_DTYPE(token, ...) fill_##token,
 #include "core/dtypes.def"
 #undef MT_DTYPE
 };

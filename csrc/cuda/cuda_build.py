@@ -1,8 +1,8 @@
 """How _C_cuda is built: by nvcc, or by the host compiler against the launch emulator. Used by setup.py.
 
 MINITORCH_CUDA=0 not at all, 1 with nvcc, emu with the emulator; not set: 1 where nvcc is found.
-MINITORCH_CUDA_ARCH="80 90 120" chips to compile for (the last one also as PTX). MINITORCH_CUDA_CHECK=1 compiles as fast as
-nvcc can and without PTX: for CI, where no kernel runs.
+MINITORCH_CUDA_ARCH="80 90 120" chips to compile for (the last one also as PTX). MINITORCH_CUDA_CHECK=1 is for CI, where no
+kernel runs: warnings are errors, no PTX, and nvcc compiles as fast as it can.
 """
 
 import glob
@@ -62,7 +62,7 @@ def ninja_lines(kind, cc, gen, target, common, python_flags, sanitize, py_tag):
     """Rules and edges that build `target`; `common` are the C flags of every file."""
     include = ["-I" + os.path.dirname(HERE), "-I" + gen]
     emu = ["-DMT_CUDA_EMU"] if kind == "emu" else []
-    werror = ["-Werror"] if os.environ.get("MINITORCH_WERROR") else []
+    werror = ["-Werror"] if os.environ.get("MINITORCH_WERROR") or os.environ.get("MINITORCH_CUDA_CHECK") else []
     checks = ["-fsanitize=" + sanitize, "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined"] if sanitize else []
     if kind == "emu":
         shared = ["-fsanitize-sections=mt_shared"] if "address" in sanitize and "gcc" in cc else []
@@ -73,8 +73,8 @@ def ninja_lines(kind, cc, gen, target, common, python_flags, sanitize, py_tag):
         nvcc = find_nvcc()
         home = toolkit(nvcc)
         lib = next((d for d in ("lib64", "lib") if os.path.exists(os.path.join(home, d, "libcudart_static.a"))), "lib64")
-        fast = ["-Ofast-compile=max"] if os.environ.get("MINITORCH_CUDA_CHECK") else ["--compress-mode=size"]
-        device = [nvcc, "-std=c++17", "-O3", "--fmad=false"] + fast + arch_flags() + include
+        fast = ["-Ofc=max"] if os.environ.get("MINITORCH_CUDA_CHECK") else ["-O3", "--compress-mode=size"]
+        device = [nvcc, "-std=c++17", "--fmad=false"] + fast + arch_flags() + include
         device += ["-Werror", "all-warnings"] if werror else []
         device += ["-Xcompiler=" + ",".join(HOST_CXX)]
         common = common + ["-isystem", os.path.join(home, "include")]
@@ -93,7 +93,7 @@ def ninja_lines(kind, cc, gen, target, common, python_flags, sanitize, py_tag):
         folder = "%s_%s" % (kind, py_tag) if stem == "module" else kind
         objects.append("%s/%s.o" % (folder, stem))
         if path.endswith(".c"):
-            flags = common + ["-O2"] + emu + (python_flags if stem == "module" else [])
+            flags = common + ["-O2"] + emu + werror + (python_flags if stem == "module" else [])
             lines += ["build %s: cc %s" % (objects[-1], path), "  flags = " + " ".join(flags)]
         else:
             lines += ["build %s: cuda %s" % (objects[-1], path)]

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "core/backend.h"
+#include "core/dtype_table.h"
 #include "core/shape.h"
 #include "cuda/copy.h"
 #include "cuda/iterate.h"
@@ -18,11 +19,6 @@ static const mt_reduce_row *reduce_table;
 
 mt_wrapper_hooks mt_wrapper;
 mt_cast_fn *const (*mt_cast_table)[MT_DTYPE_COUNT];
-const mt_dtype_traits mt_dtype_table[MT_DTYPE_COUNT] = {
-#define MT_DTYPE(token, name, ctype, size, category, legacy) {name, legacy, size, MT_CAT_##category, true},
-#include "core/dtypes.def"
-#undef MT_DTYPE
-};
 
 #define MT_BACKEND_FN(result, name, params, args) \
     result name params                            \

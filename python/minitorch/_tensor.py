@@ -304,6 +304,20 @@ class Tensor(_C._TensorBase):
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
+    def record_stream(self, stream):
+        """record_stream(stream)
+
+        Says that work on a CUDA stream uses this tensor: its memory is not given to others before that is done.
+        """
+        if has_torch_function_unary(self):
+            return handle_torch_function(Tensor.record_stream, (self,), self, stream)
+        if not self.is_cuda:
+            raise NotImplementedError(
+                "Could not run 'aten::record_stream' with arguments from the '%s' backend."
+                % ("Meta" if self.is_meta else "CPU")
+            )
+        torch.cuda._record_stream(self.untyped_storage(), stream)
+
     def __reversed__(self):
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.__reversed__, (self,), self)

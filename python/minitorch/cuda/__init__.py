@@ -103,6 +103,10 @@ def seed():
 seed_all = seed
 
 
+def _record_stream(storage, stream):
+    need().record_stream(storage.data_ptr(), stream.device_index, stream.stream_id)
+
+
 def __getattr__(name):
     if name.endswith("Tensor") and name in {kind.__name__ for kind in _C._tensor_types()}:
         return _C._tensor_type("torch.cuda." + name)
