@@ -102,7 +102,9 @@ def kernel_adapter(entry, checked):
     body += ["MT_TRY(mt_check_%s(call));" % entry.check] if checked else []
     body += ["MT_TRY(call->op->meta(call));"] if entry.meta else []
     kernel = "mt_kernel_" + entry.kernel
-    locals_ = ["%s *kernel = (%s *)kernel_for(call, (mt_any_fn *)mt_cpu_%s);" % (kernel, kernel, entry.kernel)]
+    locals_ = [
+        "%s *kernel = (%s *)kernel_for(call, (mt_any_fn *)mt_cpu_%s);" % (kernel, kernel, entry.kernel)
+    ]
     cleanup, replaced = [], {}
     for i in entry.contiguous:
         name = "c%d" % i
@@ -185,14 +187,18 @@ def composite_adapter(entry, checked):
     if kind == "value":
         return function(
             name,
-            guards + ["MT_TRY(%s(%s));" % (target, ", ".join(["&value"] + args))] + _set_result(entry) + ["rc = 0;"],
+            guards
+            + ["MT_TRY(%s(%s));" % (target, ", ".join(["&value"] + args))]
+            + _set_result(entry)
+            + ["rc = 0;"],
             True,
             ["%svalue = %s;" % _value_local(entry)],
         )
     if kind == "list":
         return function(
             name,
-            guards + ["MT_TRY(%s(%s));" % (target, ", ".join(["&list"] + args)), "rc = take_list(call, &list);"],
+            guards
+            + ["MT_TRY(%s(%s));" % (target, ", ".join(["&list"] + args)), "rc = take_list(call, &list);"],
             True,
             ["mt_tensor_list list = {NULL, 0};"],
             ["mt_tensor_list_clear(&list);"],
@@ -229,5 +235,7 @@ def adapter(entry, plan):
 def emit(writer, catalog, plan):
     parts = ["/* %s */\n%s" % (e.where, adapter(e, plan)) for e in catalog.entries if plan.has_adapter(e)]
     body = "\n".join(parts)
-    head = HEAD + (HOST_OUTPUT if "host_output(" in body else "") + (TAKE_LIST if "take_list(" in body else "")
+    head = (
+        HEAD + (HOST_OUTPUT if "host_output(" in body else "") + (TAKE_LIST if "take_list(" in body else "")
+    )
     writer.add("adapters.c", "emit_adapters.py from the catalog", head + body)

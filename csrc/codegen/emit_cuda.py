@@ -60,7 +60,9 @@ def tables(catalog, plan, files, sources):
     prototypes = ["%s;" % fill_head(kind, name) for kind in kinds for name, _ in files[kind]]
     arrays, calls = [], []
     for kind in kinds:
-        arrays.append("static %s%s_table[%d][MT_DTYPE_COUNT];" % (cell_type(kind), kind, len(plan.rows[kind]) or 1))
+        arrays.append(
+            "static %s%s_table[%d][MT_DTYPE_COUNT];" % (cell_type(kind), kind, len(plan.rows[kind]) or 1)
+        )
         calls += ["    mt_%s_fill(%s_table);" % (name, kind) for name, _ in files[kind]]
     for kind in POINTWISE:
         calls.append("    loops[MT_FAMILY_%s] = (const mt_loop_row *)%s_table;" % (kind.upper(), kind))
@@ -81,5 +83,7 @@ def emit(writer, catalog, plan, sources):
     files = {kind: files_of(kind, list(plan.rows[kind].values())) for kind in POINTWISE + ("reduce",)}
     for kind, parts in files.items():
         for name, rows in parts:
-            writer.add(name + ".cu", "emit_cuda.py from the %s entries of the catalog" % kind, unit(kind, name, rows))
+            writer.add(
+                name + ".cu", "emit_cuda.py from the %s entries of the catalog" % kind, unit(kind, name, rows)
+            )
     writer.add("cuda_tables.c", "emit_cuda.py from the catalog", tables(catalog, plan, files, sources))

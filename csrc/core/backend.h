@@ -9,8 +9,8 @@
 
 typedef struct mt_backend_api {
     size_t nbytes; /* a module of another build is refused */
-#define MT_BACKEND_FN(result, name, params, args) result (*name) params;
-#define MT_BACKEND_VOID(name, params, args) void (*name) params;
+#define MT_BACKEND_FN(result, name, params, args) result(*name) params;
+#define MT_BACKEND_VOID(name, params, args) void(*name) params;
 #include "core/backend.def"
 #undef MT_BACKEND_FN
 #undef MT_BACKEND_VOID

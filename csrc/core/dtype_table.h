@@ -7,7 +7,11 @@
 
 const mt_dtype_traits mt_dtype_table[MT_DTYPE_COUNT] = {
 #define MT_DTYPE(token, name, ctype, size, category, legacy, element) \
-    {name, legacy, element, size, MT_CAT_##category,                   \
+    {name,                                                            \
+     legacy,                                                          \
+     element,                                                         \
+     size,                                                            \
+     MT_CAT_##category,                                               \
      MT_CAT_##category != MT_CAT_BOOL && MT_DTYPE_##token != MT_DTYPE_u8},
 #include "core/dtypes.def"
 #undef MT_DTYPE

@@ -19,7 +19,7 @@ enum {
 };
 
 typedef struct block {
-    struct block *before, *after;       /* neighbours in the segment */
+    struct block *before, *after; /* neighbours in the segment */
     struct block *next_free, *next_hash;
     char *data;
     size_t nbytes;
@@ -27,8 +27,8 @@ typedef struct block {
     int device;
     bool is_used, is_small;
     int n_users;
-    cudaStream_t user[MAX_USERS];       /* other streams that use it */
-    cudaEvent_t event[MAX_USERS];       /* what a freed block waits for */
+    cudaStream_t user[MAX_USERS]; /* other streams that use it */
+    cudaEvent_t event[MAX_USERS]; /* what a freed block waits for */
 } block;
 
 static block *free_list[MT_CUDA_MAX_DEVICES][2], *waiting_list, *used[BUCKETS];
@@ -193,12 +193,12 @@ static int out_of_memory(size_t nbytes, int device)
     stats[device].n_ooms++;
     cudaMemGetInfo(&free_bytes, &total);
     cudaGetLastError();
-    return mt_error_set(MT_ERR_CUDA_MEMORY,
-                        "CUDA out of memory. Tried to allocate %.2f MiB. GPU %d has a total capacity of %.2f MiB of which "
-                        "%.2f MiB is free. Tensors hold %.2f MiB, and %.2f MiB is reserved but not in use.",
-                        (double)nbytes * mib, device, (double)total * mib, (double)free_bytes * mib,
-                        (double)stats[device].allocated * mib,
-                        (double)(stats[device].reserved - stats[device].allocated) * mib);
+    return mt_error_set(
+        MT_ERR_CUDA_MEMORY,
+        "CUDA out of memory. Tried to allocate %.2f MiB. GPU %d has a total capacity of %.2f MiB of which "
+        "%.2f MiB is free. Tensors hold %.2f MiB, and %.2f MiB is reserved but not in use.",
+        (double)nbytes * mib, device, (double)total * mib, (double)free_bytes * mib,
+        (double)stats[device].allocated * mib, (double)(stats[device].reserved - stats[device].allocated) * mib);
 }
 
 static int new_segment(block **out, size_t nbytes, int device, cudaStream_t stream)

@@ -62,8 +62,14 @@ static int all_true(bool *out, mt_tensor *flat)
     bool reduced = true;
     mt_tensor *result = NULL;
     mt_scalar value;
-    mt_reduce_job j = {.params = params, .n_outs = 1, .ndim = 1, .size = &flat->numel, .stride = &stride,
-                       .out_stride = {&none, &none}, .is_reduced = &reduced, .count = flat->numel};
+    mt_reduce_job j = {.params = params,
+                       .n_outs = 1,
+                       .ndim = 1,
+                       .size = &flat->numel,
+                       .stride = &stride,
+                       .out_stride = {&none, &none},
+                       .is_reduced = &reduced,
+                       .count = flat->numel};
     int rc = -1;
 
     MT_TRY(mt_tensor_new(&result, MT_DTYPE_b8, 0, NULL, flat->device));

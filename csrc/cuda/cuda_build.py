@@ -13,7 +13,15 @@ import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CXX = {"gcc": "g++", "clang": "clang++"}
-HOST_CXX = ["-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-Wall", "-Wextra"]
+HOST_CXX = [
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-threadsafe-statics",
+    "-Wall",
+    "-Wextra",
+]
 
 
 def find_nvcc():
@@ -22,7 +30,7 @@ def find_nvcc():
 
 
 def mode():
-    """"", "cuda" or "emu"."""
+    """ "", "cuda" or "emu"."""
     wanted = os.environ.get("MINITORCH_CUDA", "")
     if wanted not in ("", "0", "1", "emu"):
         raise SystemExit("MINITORCH_CUDA must be 0, 1 or emu, not %r" % wanted)
@@ -35,7 +43,9 @@ def mode():
 
 def toolkit(nvcc):
     """The folder of include and lib; nvcc itself may be a script elsewhere."""
-    text = subprocess.run([nvcc, "--dryrun", "-E", "-x", "cu", "/dev/null"], capture_output=True, text=True).stderr
+    text = subprocess.run(
+        [nvcc, "--dryrun", "-E", "-x", "cu", "/dev/null"], capture_output=True, text=True
+    ).stderr
     top = re.search(r"^#\$ _?TOP=(.*)$", text, re.M)
     return os.path.abspath(top.group(1)) if top else os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
 
@@ -50,8 +60,12 @@ def arch_flags():
 
 def sources(gen, kind):
     """(path, object stem): hand-written files, then generated ones."""
-    patterns = [os.path.join(HERE, "*.c"), os.path.join(HERE, "*.cu"), os.path.join(gen, "cuda_*.c"),
-                os.path.join(gen, "cuda_*.cu")]
+    patterns = [
+        os.path.join(HERE, "*.c"),
+        os.path.join(HERE, "*.cu"),
+        os.path.join(gen, "cuda_*.c"),
+        os.path.join(gen, "cuda_*.cu"),
+    ]
     patterns += [os.path.join(HERE, "emu", "*.c*")] if kind == "emu" else []
     for pattern in patterns:
         for path in sorted(glob.glob(pattern)):
@@ -62,8 +76,14 @@ def ninja_lines(kind, cc, gen, target, common, python_flags, sanitize, py_tag):
     """Rules and edges that build `target`; `common` are the C flags of every file."""
     include = ["-I" + os.path.dirname(HERE), "-I" + gen]
     emu = ["-DMT_CUDA_EMU"] if kind == "emu" else []
-    werror = ["-Werror"] if os.environ.get("MINITORCH_WERROR") or os.environ.get("MINITORCH_CUDA_CHECK") else []
-    checks = ["-fsanitize=" + sanitize, "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined"] if sanitize else []
+    werror = (
+        ["-Werror"] if os.environ.get("MINITORCH_WERROR") or os.environ.get("MINITORCH_CUDA_CHECK") else []
+    )
+    checks = (
+        ["-fsanitize=" + sanitize, "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined"]
+        if sanitize
+        else []
+    )
     if kind == "emu":
         shared = ["-fsanitize-sections=mt_shared"] if "address" in sanitize and "gcc" in cc else []
         device = [CXX.get(cc, "c++"), "-x", "c++", "-std=c++17", "-O1", "-g1", "-ffp-contract=off"]
@@ -72,7 +92,10 @@ def ninja_lines(kind, cc, gen, target, common, python_flags, sanitize, py_tag):
     else:
         nvcc = find_nvcc()
         home = toolkit(nvcc)
-        lib = next((d for d in ("lib64", "lib") if os.path.exists(os.path.join(home, d, "libcudart_static.a"))), "lib64")
+        lib = next(
+            (d for d in ("lib64", "lib") if os.path.exists(os.path.join(home, d, "libcudart_static.a"))),
+            "lib64",
+        )
         fast = ["-Ofc=max"] if os.environ.get("MINITORCH_CUDA_CHECK") else ["-O3", "--compress-mode=size"]
         device = [nvcc, "-std=c++17", "--fmad=false"] + fast + arch_flags() + include
         device += ["-Werror", "all-warnings"] if werror else []
@@ -80,15 +103,30 @@ def ninja_lines(kind, cc, gen, target, common, python_flags, sanitize, py_tag):
         common = common + ["-isystem", os.path.join(home, "include")]
         libs = ["-L" + os.path.join(home, lib), "-lcudart_static", "-lrt"]
     depend = "-MMD -MF $out.d" if kind == "emu" else "-MD -MF $out.d"
-    lines = ["rule cuda", "  command = %s %s -c $in -o $out" % (" ".join(device), depend),
-             "  depfile = $out.d", "  deps = gcc", "  description = CUDA $out",
-             "rule link_cuda", "  command = %s -shared $in -o $out %s" % (
-                 cc, " ".join(["-Wl,--gc-sections", "-Wl,--exclude-libs,ALL", "-Wl,-z,now"]
-                              + (["-Wl,-z,nostart-stop-gc"] if kind == "emu" else [])
-                              + (["-fsanitize=" + sanitize] if sanitize else ["-Wl,-s"]) + libs
-                              + ["-lpthread", "-ldl", "-lm"])), ""]
+    lines = [
+        "rule cuda",
+        "  command = %s %s -c $in -o $out" % (" ".join(device), depend),
+        "  depfile = $out.d",
+        "  deps = gcc",
+        "  description = CUDA $out",
+        "rule link_cuda",
+        "  command = %s -shared $in -o $out %s"
+        % (
+            cc,
+            " ".join(
+                ["-Wl,--gc-sections", "-Wl,--exclude-libs,ALL", "-Wl,-z,now"]
+                + (["-Wl,-z,nostart-stop-gc"] if kind == "emu" else [])
+                + (["-fsanitize=" + sanitize] if sanitize else ["-Wl,-s"])
+                + libs
+                + ["-lpthread", "-ldl", "-lm"]
+            ),
+        ),
+        "",
+    ]
     objects = []
-    files = list(sources(gen, kind)) + [(os.path.join(os.path.dirname(HERE), "bindings", "cuda", "module.c"), "module")]
+    files = list(sources(gen, kind)) + [
+        (os.path.join(os.path.dirname(HERE), "bindings", "cuda", "module.c"), "module")
+    ]
     for path, stem in files:
         folder = "%s_%s" % (kind, py_tag) if stem == "module" else kind
         objects.append("%s/%s.o" % (folder, stem))

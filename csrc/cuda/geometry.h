@@ -10,9 +10,9 @@
 #include "base/macros.h"
 
 enum {
-    MT_CUDA_MAX_DIM = 12,     /* after merging; the host loops over what lies outside */
-    MT_CUDA_OPERANDS = 5,     /* one output, four inputs */
-    MT_CUDA_BLOCK = 256,      /* threads of a block */
+    MT_CUDA_MAX_DIM = 12, /* after merging; the host loops over what lies outside */
+    MT_CUDA_OPERANDS = 5, /* one output, four inputs */
+    MT_CUDA_BLOCK = 256,  /* threads of a block */
 };
 
 /* A size below 2^31 and its reciprocal: i / size == ((i * magic >> 32) + i) >> shift for i < 2^31. */
@@ -46,7 +46,7 @@ typedef struct mt_cuda_reduce_args {
     const char *in;
     char *out[2];
     char *partial;
-    int64_t n_out, n_in;      /* outputs; elements reduced into each */
+    int64_t n_out, n_in; /* outputs; elements reduced into each */
     int64_t count;
     int64_t per_split;
     int64_t kept_stride[MT_CUDA_MAX_DIM][3]; /* input, outputs */

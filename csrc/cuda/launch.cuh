@@ -11,7 +11,7 @@
 #include <cuda_runtime.h>
 #define MT_LAUNCH(kernel, grid, block, smem, stream, ...) \
     kernel<<<grid, block, smem, (cudaStream_t)(stream)>>>(__VA_ARGS__)
-#define MT_DYN_SHARED(T, name) \
+#define MT_DYN_SHARED(T, name)                           \
     extern __shared__ __align__(16) char name##_bytes[]; \
     T *name = (T *)name##_bytes
 #define MT_GRID_CONSTANT __grid_constant__

@@ -159,8 +159,8 @@ static __device__ __forceinline__ void SYMBOL(_finish)(char *out, char *more, co
     *(X *)out = STORE((REAL)value);
 #endif
 #if MT_JOIN(MT_REDUCE_MEAN_, OP) && IS_COMPLEX
-    *(X *)more = FN(make)((REAL)(count > 0 ? s->mean[0] : (double)MT_NAN),
-                          (REAL)(count > 0 ? s->mean[1] : (double)MT_NAN));
+    *(X *)more =
+        FN(make)((REAL)(count > 0 ? s->mean[0] : (double)MT_NAN), (REAL)(count > 0 ? s->mean[1] : (double)MT_NAN));
 #elif MT_JOIN(MT_REDUCE_MEAN_, OP)
     *(X *)more = STORE((REAL)(count > 0 ? s->mean[0] : (double)MT_NAN));
 #else

@@ -79,8 +79,7 @@ int mt_cuda_processors(int index)
 {
     static int count[MT_CUDA_MAX_DEVICES];
 
-    if (!count[index] &&
-        cudaDeviceGetAttribute(&count[index], cudaDevAttrMultiProcessorCount, index) != cudaSuccess)
+    if (!count[index] && cudaDeviceGetAttribute(&count[index], cudaDevAttrMultiProcessorCount, index) != cudaSuccess)
         return 1;
     return count[index];
 }

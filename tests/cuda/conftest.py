@@ -1,4 +1,5 @@
 """Everything here needs a CUDA device: a GPU, or a build with MINITORCH_CUDA=emu."""
+
 import pytest
 
 
@@ -17,6 +18,7 @@ def device(torch, request):
 def emu(torch):
     """The switches of the launch emulator, put back afterwards."""
     from minitorch import _C_cuda
+
     if _C_cuda.kind != "emu":
         pytest.skip("only the launch emulator has these switches")
     yield _C_cuda._emu

@@ -1,4 +1,5 @@
 """First and second derivatives with the leaves on a CUDA device, against what PyTorch gave for the same samples."""
+
 import pytest
 
 import known_gaps
@@ -9,8 +10,11 @@ from test_ops import recorded, same
 
 
 def cases():
-    return [pytest.param(e, id=e.schema.full_name) for e in opdb.entries()
-            if e.kind and opdb.differentiable(e) and opdb.samples(e)]
+    return [
+        pytest.param(e, id=e.schema.full_name)
+        for e in opdb.entries()
+        if e.kind and opdb.differentiable(e) and opdb.samples(e)
+    ]
 
 
 @pytest.mark.parametrize("entry", cases())
@@ -29,7 +33,9 @@ def test_gradient(torch, entry, monkeypatch):
                     where = "%s, order %d, input %d" % (key, order, i)
                     if a is None or b is None:
                         other = a or b
-                        assert other is None or not any(test_grads._nonzero(v) for v in other["values"]), where
+                        assert other is None or not any(test_grads._nonzero(v) for v in other["values"]), (
+                            where
+                        )
                         continue
                     same(a, dict(b, stride=a["stride"]), where)
         except AssertionError as exc:

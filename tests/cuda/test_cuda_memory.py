@@ -1,4 +1,5 @@
 """The caching allocator and copies."""
+
 import pytest
 
 MIB = 1 << 20
@@ -93,8 +94,23 @@ def test_failed_calls_leave_everything_as_it_was(torch, emu):
         assert torch.cuda.memory_allocated() == allocated
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "int32", "int64", "bool",
-                                   "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "float32",
+        "float64",
+        "float16",
+        "bfloat16",
+        "int8",
+        "uint8",
+        "int16",
+        "int32",
+        "int64",
+        "bool",
+        "complex64",
+        "complex128",
+    ],
+)
 def test_copies_and_conversions(torch, dtype):
     dtype = getattr(torch, dtype)
     x = (torch.arange(24) - 7).reshape(4, 6).to(dtype)
@@ -128,11 +144,23 @@ def test_to_is_the_same_object_when_nothing_changes(torch):
 
 
 def test_factories(torch):
-    for name, args in (("zeros", (2, 3)), ("ones", (2, 3)), ("full", ((2, 3), 7)), ("arange", (5,)), ("arange", (1, 4, 0.5)),
-                       ("linspace", (0, 1, 5)), ("eye", (3,)), ("tril_indices", (3, 3)), ("tensor", ([1, 2],)),
-                       ("empty_like", (torch.zeros(2),))):
+    for name, args in (
+        ("zeros", (2, 3)),
+        ("ones", (2, 3)),
+        ("full", ((2, 3), 7)),
+        ("arange", (5,)),
+        ("arange", (1, 4, 0.5)),
+        ("linspace", (0, 1, 5)),
+        ("eye", (3,)),
+        ("tril_indices", (3, 3)),
+        ("tensor", ([1, 2],)),
+        ("empty_like", (torch.zeros(2),)),
+    ):
         host, there = getattr(torch, name)(*args), getattr(torch, name)(*args, device="cuda")
-        assert there.device == torch.device("cuda", 0) and (there.shape, there.dtype) == (host.shape, host.dtype)
+        assert there.device == torch.device("cuda", 0) and (there.shape, there.dtype) == (
+            host.shape,
+            host.dtype,
+        )
         if name != "empty_like":
             assert torch.equal(there.cpu(), host), name
     x = torch.ones(2, device="cuda")

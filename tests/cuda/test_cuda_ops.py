@@ -1,5 +1,6 @@
 """Every op of the catalog with its operands on a CUDA device, against what PyTorch gave (tests/data/ops.json.gz): pointwise ops
 and reductions must work for every dtype; other ops either refuse, naming themselves, or give the recorded values."""
+
 import warnings
 
 import pytest
@@ -64,7 +65,12 @@ def difference(torch, entry, expression, dtype):
         if "error" in expected:
             return "%s: expected %s (%s)" % (key, expected["error"], expected["text"])
         for r, e in zip(results, expected["out"]):
-            assert not isinstance(r, torch.Tensor) or r.device.type == "cuda" or not r.dim() or entry.kind is None, key
+            assert (
+                not isinstance(r, torch.Tensor)
+                or r.device.type == "cuda"
+                or not r.dim()
+                or entry.kind is None
+            ), key
             test_ops.same(opdb.describe(r), e, key)
     except AssertionError as exc:
         return str(exc).split("\n")[0]
@@ -72,17 +78,27 @@ def difference(torch, entry, expression, dtype):
         if entry.kind is None and is_refusal(exc):
             return None
         if expected.get("error") != type(exc).__name__:
-            return "%s: %s: %s, expected %s" % (key, type(exc).__name__, exc, expected.get("error", "a result"))
+            return "%s: %s: %s, expected %s" % (
+                key,
+                type(exc).__name__,
+                exc,
+                expected.get("error", "a result"),
+            )
     return None
 
 
 def cases():
-    return [pytest.param(e, id=e.schema.full_name) for e in opdb.entries() if opdb.samples(e) and not e.random]
+    return [
+        pytest.param(e, id=e.schema.full_name) for e in opdb.entries() if opdb.samples(e) and not e.random
+    ]
 
 
 @pytest.mark.parametrize("entry", cases())
 def test_value(torch, entry):
-    wrong = [difference(torch, entry, expression, dtype) for expression in opdb.samples(entry)
-             for dtype in opdb.DTYPE_NAMES.values()]
+    wrong = [
+        difference(torch, entry, expression, dtype)
+        for expression in opdb.samples(entry)
+        for dtype in opdb.DTYPE_NAMES.values()
+    ]
     wrong = [w for w in wrong if w]
     assert not wrong, "%d differences:\n%s" % (len(wrong), "\n".join(wrong[:12]))

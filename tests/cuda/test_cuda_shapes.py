@@ -1,5 +1,6 @@
 """Sizes around blocks, warps and grids, strides, many dims and orders of threads: the device against the host, whose own
 values test_ops.py checks."""
+
 import pytest
 
 SIZES = [0, 1, 31, 32, 33, 255, 256, 257, 1025, 40000]
@@ -52,8 +53,10 @@ def test_reductions_of_one_row(torch, n, dtype):
         agree(torch, a.norm(), x.norm(), 1e-5)
 
 
-@pytest.mark.parametrize("shape", [(1, 300), (300, 1), (33, 65), (65, 33), (2, 5000), (5000, 2), (7, 11, 13), (3, 1000, 3),
-                                   (0, 4), (4, 0)])
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 300), (300, 1), (33, 65), (65, 33), (2, 5000), (5000, 2), (7, 11, 13), (3, 1000, 3), (0, 4), (4, 0)],
+)
 def test_reductions_along_each_dim(torch, shape):
     a, x = pair(torch, *shape)
     for dim in range(len(shape)):
@@ -80,7 +83,11 @@ def test_strides_and_broadcast(torch):
     agree(torch, a.permute(2, 0, 1) + a.permute(2, 0, 1), x.permute(2, 0, 1) + x.permute(2, 0, 1))
     agree(torch, a[::2, 1::3, ::2] * 2, x[::2, 1::3, ::2] * 2)
     agree(torch, a + b, x + y)
-    agree(torch, a.transpose(0, 2)[1:, :, 3:] - b[1:, None, None], x.transpose(0, 2)[1:, :, 3:] - y[1:, None, None])
+    agree(
+        torch,
+        a.transpose(0, 2)[1:, :, 3:] - b[1:, None, None],
+        x.transpose(0, 2)[1:, :, 3:] - y[1:, None, None],
+    )
     agree(torch, a.expand(3, 12, 10, 8).sum(0), x.expand(3, 12, 10, 8).sum(0), 1e-5)
     agree(torch, b.expand(5, 8).contiguous(), y.expand(5, 8).contiguous())
 
@@ -107,7 +114,10 @@ def test_mixed_dtypes_and_numbers(torch):
     a.add_(b)
     x.add_(y)
     agree(torch, a, x)
-    out, device_out = torch.empty(6, 7, dtype=torch.float64), torch.empty(6, 7, dtype=torch.float64, device="cuda")
+    out, device_out = (
+        torch.empty(6, 7, dtype=torch.float64),
+        torch.empty(6, 7, dtype=torch.float64, device="cuda"),
+    )
     torch.mul(a, b, out=out)
     torch.mul(x, y, out=device_out)
     agree(torch, out, device_out)

@@ -1,5 +1,6 @@
 """Streams and events. In the emulator's late mode work runs only when somebody waits for its stream, so what these tests
 see does not depend on luck."""
+
 import pytest
 
 
@@ -11,7 +12,11 @@ def test_identity(torch):
         with torch.cuda.stream(None):
             assert torch.cuda.current_stream() == s
     assert torch.cuda.current_stream() == torch.cuda.default_stream()
-    assert s.device == torch.device("cuda", 0) and s.cuda_stream != 0 and torch.cuda.default_stream().cuda_stream == 0
+    assert (
+        s.device == torch.device("cuda", 0)
+        and s.cuda_stream != 0
+        and torch.cuda.default_stream().cuda_stream == 0
+    )
     assert torch.cuda.Stream(priority=-1).priority == -1
 
 
@@ -122,7 +127,9 @@ def test_each_thread_has_its_own_current_stream(torch):
 
     seen = []
     with torch.cuda.stream(torch.cuda.Stream()):
-        thread = threading.Thread(target=lambda: seen.append(torch.cuda.current_stream() == torch.cuda.default_stream()))
+        thread = threading.Thread(
+            target=lambda: seen.append(torch.cuda.current_stream() == torch.cuda.default_stream())
+        )
         thread.start()
         thread.join()
     assert seen == [True]

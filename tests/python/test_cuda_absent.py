@@ -1,4 +1,5 @@
 """torch.cuda without a CUDA build."""
+
 import importlib.util
 
 import pytest
@@ -19,12 +20,20 @@ def test_queries(torch):
     torch.cuda.manual_seed_all(1)
 
 
-@pytest.mark.parametrize("call", [
-    lambda torch: torch.zeros(1, device="cuda"), lambda torch: torch.zeros(1).cuda(), lambda torch: torch.zeros(1).to("cuda:0"),
-    lambda torch: torch.cuda.current_device(), lambda torch: torch.cuda.synchronize(), lambda torch: torch.cuda.init(),
-    lambda torch: torch.tensor([1], device="cuda"), lambda torch: torch.cuda.get_device_name(),
-    lambda torch: torch.empty_like(torch.zeros(2), device="cuda"),
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda torch: torch.zeros(1, device="cuda"),
+        lambda torch: torch.zeros(1).cuda(),
+        lambda torch: torch.zeros(1).to("cuda:0"),
+        lambda torch: torch.cuda.current_device(),
+        lambda torch: torch.cuda.synchronize(),
+        lambda torch: torch.cuda.init(),
+        lambda torch: torch.tensor([1], device="cuda"),
+        lambda torch: torch.cuda.get_device_name(),
+        lambda torch: torch.empty_like(torch.zeros(2), device="cuda"),
+    ],
+)
 def test_need_of_a_device(torch, call):
     with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
         call(torch)

@@ -82,10 +82,8 @@ static PyObject *synchronize(PyObject *module, PyObject *args)
     (void)module;
     if (device_arg(&index, args) < 0)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    rc = mt_cuda_synchronize((mt_device){MT_DEVICE_CUDA, (int8_t)index});
-    Py_END_ALLOW_THREADS
-    TRY(rc);
+    Py_BEGIN_ALLOW_THREADS rc = mt_cuda_synchronize((mt_device){MT_DEVICE_CUDA, (int8_t)index});
+    Py_END_ALLOW_THREADS TRY(rc);
     Py_RETURN_NONE;
 }
 
@@ -256,10 +254,8 @@ static PyObject *stream_synchronize(PyObject *module, PyObject *args)
     (void)module;
     if (stream_arg(&s, args) < 0)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    code = cudaStreamSynchronize(s);
-    Py_END_ALLOW_THREADS
-    TRY(mt_cuda_ok(code));
+    Py_BEGIN_ALLOW_THREADS code = cudaStreamSynchronize(s);
+    Py_END_ALLOW_THREADS TRY(mt_cuda_ok(code));
     Py_RETURN_NONE;
 }
 
@@ -358,10 +354,8 @@ static PyObject *event_synchronize(PyObject *module, PyObject *capsule)
     (void)module;
     if (!event)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    code = cudaEventSynchronize(event);
-    Py_END_ALLOW_THREADS
-    TRY(mt_cuda_ok(code));
+    Py_BEGIN_ALLOW_THREADS code = cudaEventSynchronize(event);
+    Py_END_ALLOW_THREADS TRY(mt_cuda_ok(code));
     Py_RETURN_NONE;
 }
 

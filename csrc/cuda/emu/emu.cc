@@ -25,10 +25,10 @@ emu_state emu;
 enum { MAX_THREADS = 1024, STACK_BYTES = 256 << 10, READY = 2048, DYN_BYTES = 48 << 10 };
 
 struct fiber {
-    void *sp;        /* of a fiber that does not run */
-    char *stack;     /* NULL: the root, which is the caller's stack */
+    void *sp;    /* of a fiber that does not run */
+    char *stack; /* NULL: the root, which is the caller's stack */
     size_t nbytes;
-    void *fake;      /* of the address sanitizer */
+    void *fake; /* of the address sanitizer */
     bool started;
     unsigned tid;
     uint3 thread;
@@ -152,7 +152,8 @@ static void make_stack(fiber *f)
     if (f->stack)
         return;
     f->nbytes = STACK_BYTES;
-    f->stack = (char *)mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    f->stack =
+        (char *)mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (f->stack == MAP_FAILED)
         mt_emu_die("no memory for the stack of a thread", 0);
 }

@@ -29,7 +29,15 @@ from minitorch.cuda._memory import (
     memory_stats,
     reset_peak_memory_stats,
 )
-from minitorch.cuda._streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream
+from minitorch.cuda._streams import (
+    Event,
+    Stream,
+    StreamContext,
+    current_stream,
+    default_stream,
+    set_stream,
+    stream,
+)
 
 AcceleratorError = _C.AcceleratorError
 OutOfMemoryError = _C.OutOfMemoryError

@@ -78,12 +78,15 @@ class _CudaDeviceProperties:
         self.total_memory, self.multi_processor_count = total_memory, multi_processor_count
 
     def __repr__(self):
-        return "_CudaDeviceProperties(name='%s', major=%d, minor=%d, total_memory=%dMB, multi_processor_count=%d)" % (
-            self.name,
-            self.major,
-            self.minor,
-            self.total_memory >> 20,
-            self.multi_processor_count,
+        return (
+            "_CudaDeviceProperties(name='%s', major=%d, minor=%d, total_memory=%dMB, multi_processor_count=%d)"
+            % (
+                self.name,
+                self.major,
+                self.minor,
+                self.total_memory >> 20,
+                self.multi_processor_count,
+            )
         )
 
 
@@ -108,7 +111,9 @@ class _device:
     """device(device): while it is entered, that device is the current one. None and negative numbers change nothing."""
 
     def __init__(self, device):
-        self.idx = -1 if device is None or (isinstance(device, int) and device < 0) else index_of(device, False)
+        self.idx = (
+            -1 if device is None or (isinstance(device, int) and device < 0) else index_of(device, False)
+        )
 
     def __enter__(self):
         self.previous = current_device()

@@ -113,7 +113,9 @@ class Event:
         return need().event_elapsed(self._handle, end_event._handle)
 
     def __repr__(self):
-        return "<torch.cuda.Event %s>" % ("uninitialized" if self._handle is None else "%#x" % self.cuda_event)
+        return "<torch.cuda.Event %s>" % (
+            "uninitialized" if self._handle is None else "%#x" % self.cuda_event
+        )
 
 
 def current_stream(device=None):
