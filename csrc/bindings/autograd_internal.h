@@ -1,15 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by autograd_py.c, node_py.c and hooks_py.c. */
+/* Shared by autograd_py.c, node_py.c, function_type.c and hooks_py.c. */
 #ifndef MT_BINDINGS_AUTOGRAD_INTERNAL_H
 #define MT_BINDINGS_AUTOGRAD_INTERNAL_H
 
 #include "autograd/autograd.h"
 #include "bindings/bind.h"
 
+/* A node as a Python object. It owns its node; that of a custom Function (function_type.c) is owned by its node instead,
+   and n becomes NULL when the node dies. */
+typedef struct mt_py_node {
+    PyObject_HEAD
+    mt_node *n;
+    PyObject *metadata, *pre_hooks, *post_hooks, *weaklist;
+} mt_py_node;
+extern PyTypeObject mt_NodeBase_Type;
+
 /* The Python object of a node: one per node while it lives. Takes no reference of the caller's. */
 PyObject *mt_py_node_wrap(mt_node *n);
 mt_node *mt_py_node_of(PyObject *o); /* NULL when o is no node object */
 int mt_py_node_init(PyObject *module);
+int mt_py_function_init(PyObject *module);
+
+/* A callable that runs when the current run ends. */
+PyObject *mt_py_queue_callback(PyObject *module, PyObject *callable);
+/* mt_engine_hop: another thread with a stack of its own runs body. */
+int mt_py_engine_hop(int (*body)(void *arg), void *arg);
 
 /* A hook whose context is an ordered dictionary of callables (the _backward_hooks of a tensor). */
 extern const mt_hook_ops mt_py_tensor_dict_hook, mt_py_accumulate_dict_hook;

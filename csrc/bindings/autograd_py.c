@@ -515,6 +515,8 @@ static PyObject *engine_run(PyObject *module, PyObject *const *args, Py_ssize_t 
 
 static PyMethodDef functions[] = {
     {"_engine_run", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, NULL},
+    {"_engine_queue_callback", mt_py_queue_callback, METH_O,
+     "_engine_queue_callback(fn): fn() runs when the backward pass of this thread ends."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -537,9 +539,10 @@ static void clear(mt_tensor *t)
 int mt_py_autograd_init(PyObject *module)
 {
     mt_autograd_init();
+    mt_engine_hop = mt_py_engine_hop;
     mt_py_autograd_traverse = traverse;
     mt_py_autograd_clear = clear;
-    if (mt_py_node_init(module) < 0)
+    if (mt_py_node_init(module) < 0 || mt_py_function_init(module) < 0)
         return -1;
     return PyModule_AddFunctions(module, functions);
 }

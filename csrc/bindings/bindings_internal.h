@@ -40,6 +40,9 @@ static inline bool mt_py_is_tensor(PyObject *o)
 
 /* The wrapper of a tensor; consumes the C reference, also on failure. NULL gives None. */
 PyObject *mt_py_wrap(mt_tensor *t);
+/* Lets go of a wrapper that only the tensor itself keeps and that holds nothing of its own, so that the tensor has one
+   owner less. */
+void mt_py_drop_idle_wrapper(mt_tensor *t);
 /* A new object of a subclass around a tensor that has no wrapper yet; consumes the reference. */
 PyObject *mt_py_wrap_as(mt_tensor *t, PyTypeObject *type);
 int mt_py_tensor_type_init(PyObject *module);

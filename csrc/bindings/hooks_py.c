@@ -2,6 +2,9 @@
 /* Hooks: C callbacks whose context is the ordered dictionary that Python code registers its callables in. The
    dictionary is copied before it is walked, so that hooks may remove themselves and others. */
 #include "bindings/autograd_internal.h"
+
+#include <pthread.h>
+
 #include "core/shape.h"
 
 static void destroy_dict(void *ctx)
@@ -185,3 +188,64 @@ const mt_hook_ops mt_py_tensor_dict_hook = {run_tensor, destroy_dict};
 const mt_hook_ops mt_py_accumulate_dict_hook = {run_accumulate, destroy_dict};
 const mt_hook_ops mt_py_pre_dict_hook = {run_pre, destroy_dict};
 const mt_hook_ops mt_py_post_dict_hook = {run_post, destroy_dict};
+
+/* --- callbacks at the end of a run --- */
+
+static int run_callback(void *callable)
+{
+    PyObject *result = PyObject_CallNoArgs(callable);
+
+    Py_XDECREF(result);
+    return result ? 0 : mt_py_error();
+}
+
+static void drop_callback(void *callable)
+{
+    Py_DECREF((PyObject *)callable);
+}
+
+PyObject *mt_py_queue_callback(PyObject *module, PyObject *callable)
+{
+    (void)module;
+    if (mt_engine_queue_callback(run_callback, drop_callback, callable) < 0)
+        return mt_py_raise();
+    Py_INCREF(callable);
+    Py_RETURN_NONE;
+}
+
+/* --- deeply nested runs --- */
+
+typedef struct hop {
+    int (*body)(void *);
+    void *arg;
+    PyObject *type, *value, *traceback;
+    int rc;
+} hop;
+
+static void *hop_thread(void *p)
+{
+    hop *h = p;
+    PyGILState_STATE state = PyGILState_Ensure();
+
+    h->rc = h->body(h->arg);
+    PyErr_Fetch(&h->type, &h->value, &h->traceback);
+    PyGILState_Release(state);
+    return NULL;
+}
+
+int mt_py_engine_hop(int (*body)(void *arg), void *arg)
+{
+    hop h = {body, arg, NULL, NULL, NULL, -1};
+    pthread_t thread;
+    int failed;
+
+    Py_BEGIN_ALLOW_THREADS
+    failed = pthread_create(&thread, NULL, hop_thread, &h);
+    if (!failed)
+        pthread_join(thread, NULL);
+    Py_END_ALLOW_THREADS
+    if (failed)
+        return mt_error_set(MT_ERR_RUNTIME, "backward is nested too deeply, and no further thread can be started");
+    PyErr_Restore(h.type, h.value, h.traceback);
+    return h.rc;
+}

@@ -6,18 +6,13 @@
 #include <stddef.h>
 #include <string.h>
 
-typedef struct node_object {
-    PyObject_HEAD
-    mt_node *n;
-    PyObject *metadata, *pre_hooks, *post_hooks, *weaklist;
-} node_object;
+typedef mt_py_node node_object;
 
-static PyTypeObject NodeBase_Type;
 static PyObject *node_types; /* dict: name -> class */
 
 mt_node *mt_py_node_of(PyObject *o)
 {
-    return PyObject_TypeCheck(o, &NodeBase_Type) ? ((node_object *)o)->n : NULL;
+    return PyObject_TypeCheck(o, &mt_NodeBase_Type) ? ((node_object *)o)->n : NULL;
 }
 
 static const char *short_name(const char *name)
@@ -44,7 +39,7 @@ static PyObject *type_of_node(const mt_node *n)
         return PyErr_NoMemory();
     sprintf(full, "minitorch.autograd.%s", name);
     spec.name = full;
-    type = PyType_FromSpecWithBases(&spec, (PyObject *)&NodeBase_Type);
+    type = PyType_FromSpecWithBases(&spec, (PyObject *)&mt_NodeBase_Type);
     if (!type || PyDict_SetItemString(node_types, name, type) < 0) {
         Py_XDECREF(type);
         return NULL;
@@ -111,16 +106,28 @@ static void node_dealloc(PyObject *o)
 
 /* --- attributes --- */
 
+/* NULL with an exception when the node of a custom Function is gone. */
+static mt_node *live_node(PyObject *o)
+{
+    mt_node *n = ((node_object *)o)->n;
+
+    if (!n)
+        PyErr_Format(PyExc_RuntimeError, "%s: the graph that this object belonged to has been freed", Py_TYPE(o)->tp_name);
+    return n;
+}
+
 static PyObject *node_name(PyObject *o, PyObject *unused)
 {
+    mt_node *n = ((node_object *)o)->n;
+
     (void)unused;
-    return PyUnicode_FromString(mt_node_name(((node_object *)o)->n));
+    return PyUnicode_FromString(n ? mt_node_name(n) : short_name(Py_TYPE(o)->tp_name));
 }
 
 static PyObject *node_next_functions(PyObject *o, void *closure)
 {
-    mt_node *n = ((node_object *)o)->n;
-    PyObject *tuple = PyTuple_New(n->n_edges);
+    mt_node *n = live_node(o);
+    PyObject *tuple = n ? PyTuple_New(n->n_edges) : NULL;
 
     (void)closure;
     for (int i = 0; tuple && i < (int)n->n_edges; i++) {
@@ -146,7 +153,8 @@ static PyObject *node_metadata(PyObject *o, void *closure)
 
 static PyObject *node_variable(PyObject *o, void *closure)
 {
-    mt_tensor *t = mt_node_variable(((node_object *)o)->n);
+    mt_node *n = ((node_object *)o)->n;
+    mt_tensor *t = n ? mt_node_variable(n) : NULL;
 
     (void)closure;
     if (!t) {
@@ -158,14 +166,16 @@ static PyObject *node_variable(PyObject *o, void *closure)
 
 static PyObject *node_sequence(PyObject *o, PyObject *unused)
 {
+    mt_node *n = live_node(o);
+
     (void)unused;
-    return PyLong_FromUnsignedLongLong(((node_object *)o)->n->sequence);
+    return n ? PyLong_FromUnsignedLongLong(n->sequence) : NULL;
 }
 
 /* _saved_self, _saved_result, _saved_dim ... */
 static PyObject *saved_value(mt_node *n, const char *name)
 {
-    const mt_grad *grad = n->op ? n->op->grad : NULL;
+    const mt_grad *grad = n && n->op ? n->op->grad : NULL;
 
     for (int k = 0; grad && k < (int)grad->n_saved; k++) {
         const mt_saved_spec *spec = &grad->saved[k];
@@ -206,6 +216,8 @@ static PyObject *register_in(PyObject *o, PyObject **dict, mt_hook_kind kind, co
     node_object *self = (node_object *)o;
     PyObject *module, *handle;
 
+    if (!live_node(o))
+        return NULL;
     module = PyImport_ImportModule("minitorch.utils.hooks");
     if (!module)
         return NULL;
@@ -267,7 +279,7 @@ static PyGetSetDef node_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyTypeObject NodeBase_Type = {
+PyTypeObject mt_NodeBase_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._NodeBase",
     .tp_basicsize = sizeof(node_object),
     .tp_dealloc = node_dealloc,
@@ -282,7 +294,7 @@ static PyTypeObject NodeBase_Type = {
 
 int mt_py_node_init(PyObject *module)
 {
-    if (PyType_Ready(&NodeBase_Type) < 0 || !(node_types = PyDict_New()))
+    if (PyType_Ready(&mt_NodeBase_Type) < 0 || !(node_types = PyDict_New()))
         return -1;
-    return PyModule_AddObjectRef(module, "_NodeBase", (PyObject *)&NodeBase_Type);
+    return PyModule_AddObjectRef(module, "_NodeBase", (PyObject *)&mt_NodeBase_Type);
 }

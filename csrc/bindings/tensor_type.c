@@ -130,6 +130,15 @@ PyObject *mt_py_wrap(mt_tensor *t)
     return self;
 }
 
+void mt_py_drop_idle_wrapper(mt_tensor *t)
+{
+    mt_py_tensor *w = t->py;
+
+    if (w && Py_REFCNT((PyObject *)w) == 1 && mt_refcount_get(&t->refs) > 1 && Py_TYPE((PyObject *)w) == mt_tensor_type &&
+        !w->dict && !w->weaklist)
+        Py_DECREF(w);
+}
+
 static void wrapper_incref(void *py)
 {
     Py_INCREF((PyObject *)py);

@@ -6,6 +6,7 @@ from minitorch import _C
 
 __all__ = [
     "Variable",
+    "Function",
     "backward",
     "grad",
     "grad_mode",
@@ -195,8 +196,9 @@ def _batched(outputs, grads, retain_graph, create_graph, wanted, *flags):
     return tuple(None if column[0] is None else torch.stack(column) for column in zip(*rows))
 
 
-_MODULES = ("functional", "grad_mode", "variable")
+_MODULES = ("function", "functional", "grad_mode", "variable")
 _LAZY = {
+    "Function": "function",
     "Variable": "variable",
     "VariableMeta": "variable",
     "gradcheck": "gradcheck",

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The forward call of a custom Function: forward runs with recording off, then its results get their history, and what ctx
+   was given to save is saved. */
+#include "bindings/bindings_internal.h"
+#include "bindings/function_internal.h"
+
+/* --- inputs --- */
+
+static int note_inputs(mt_py_function *ctx, PyObject *args, bool *recorded, int *n_edges)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+    PyObject *needs = PyTuple_New(n);
+
+    ctx->is_tensor = PyMem_Calloc((size_t)(n ? n : 1), sizeof(bool));
+    if (!needs || !ctx->is_tensor) {
+        Py_XDECREF(needs);
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *o = PyTuple_GET_ITEM(args, i);
+        bool needed = false;
+
+        if (mt_py_is_tensor(o)) {
+            ctx->is_tensor[i] = true;
+            ++*n_edges;
+            needed = mt_tensor_requires_grad(mt_py_impl(o));
+        }
+        *recorded |= needed;
+        PyTuple_SET_ITEM(needs, i, PyBool_FromLong(needed));
+    }
+    Py_XSETREF(ctx->needs_input_grad, needs);
+    return 0;
+}
+
+static int set_edges(mt_node *n, PyObject *args)
+{
+    int edge = 0;
+
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
+        PyObject *o = PyTuple_GET_ITEM(args, i);
+
+        if (mt_py_is_tensor(o) && mt_autograd_edge(&n->edge[edge++], mt_py_impl(o)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- forward --- */
+
+/* With setup_context, forward does not get ctx. */
+static PyObject *call_forward(PyObject *cls, mt_py_function *ctx, PyObject *args)
+{
+    PyObject *forward = PyObject_GetAttrString(cls, "forward"), *given = NULL, *result = NULL, *done;
+    PyObject *flag = PyObject_GetAttrString(cls, "_has_setup_context");
+    int apart = flag ? PyObject_IsTrue(flag) : -1;
+    bool grad_mode = mt_thread.grad_mode;
+
+    Py_XDECREF(flag);
+    if (!forward || apart < 0)
+        goto end;
+    mt_thread.grad_mode = false;
+    if (apart) {
+        result = PyObject_CallObject(forward, args);
+        done = result ? PyObject_CallMethod(cls, "setup_context", "OOO", (PyObject *)ctx, args, result) : NULL;
+        if (!done)
+            Py_CLEAR(result);
+        Py_XDECREF(done);
+    } else {
+        given = PyTuple_New(PyTuple_GET_SIZE(args) + 1);
+        if (given) {
+            PyTuple_SET_ITEM(given, 0, Py_NewRef((PyObject *)ctx));
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
+                PyTuple_SET_ITEM(given, i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
+            result = PyObject_CallObject(forward, given);
+        }
+    }
+    mt_thread.grad_mode = grad_mode;
+end:
+    Py_XDECREF(given);
+    Py_XDECREF(forward);
+    return result;
+}
+
+/* --- outputs --- */
+
+typedef struct outputs {
+    mt_py_function *ctx;
+    mt_node *n; /* NULL: nothing is recorded */
+    PyObject *args, *result;
+} outputs;
+
+/* Position of an object (by identity) in a tuple, or -1. */
+static Py_ssize_t position(PyObject *tuple, PyObject *o)
+{
+    for (Py_ssize_t i = 0; tuple && PyTuple_Check(tuple) && i < PyTuple_GET_SIZE(tuple); i++)
+        if (PyTuple_GET_ITEM(tuple, i) == o)
+            return i;
+    return -1;
+}
+
+static int edge_of(const mt_py_function *ctx, Py_ssize_t at)
+{
+    int edge = 0;
+
+    for (Py_ssize_t i = 0; i < at; i++)
+        edge += ctx->is_tensor[i];
+    return edge;
+}
+
+static int check_dirty(const outputs *o)
+{
+    PyObject *dirty = o->ctx->dirty;
+
+    if (dirty && dirty != Py_None && !PyTuple_Check(dirty)) {
+        PyErr_Format(PyExc_TypeError, "autograd internal error: expected tuple for dirty_tensors, got %s",
+                     Py_TYPE(dirty)->tp_name);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; dirty && dirty != Py_None && i < PyTuple_GET_SIZE(dirty); i++) {
+        PyObject *t = PyTuple_GET_ITEM(dirty, i);
+
+        if (!mt_py_is_tensor(t)) {
+            PyErr_Format(PyExc_TypeError, "mark_dirty can only accept variables, but argument %zd is of type %s", i,
+                         Py_TYPE(t)->tp_name);
+            return -1;
+        }
+        if (position(o->result, t) < 0) {
+            PyErr_SetString(PyExc_RuntimeError,
+                            "Some elements marked as dirty during the forward method were not returned as output. The "
+                            "inputs that are modified inplace must all be outputs of the Function.");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Another tensor over the same memory in place of output i. */
+static int replace(const outputs *o, Py_ssize_t i, mt_tensor *t)
+{
+    PyObject *wrapped = mt_py_wrap(t), *old = PyTuple_GET_ITEM(o->result, i);
+
+    if (!wrapped)
+        return -1;
+    PyTuple_SET_ITEM(o->result, i, wrapped);
+    Py_DECREF(old);
+    return 0;
+}
+
+static int replace_by_view(const outputs *o, Py_ssize_t i)
+{
+    mt_tensor *t = mt_py_impl(PyTuple_GET_ITEM(o->result, i)), *view = NULL;
+
+    if (mt_tensor_new_view(&view, t, t->ndim, t->size, t->stride, t->offset) < 0)
+        return mt_py_raise(), -1;
+    return replace(o, i, view);
+}
+
+static int without_gradient(const outputs *o, Py_ssize_t i, bool is_input, bool modified)
+{
+    mt_tensor *t = mt_py_impl(PyTuple_GET_ITEM(o->result, i)), *alias = NULL;
+
+    if (!mt_tensor_requires_grad(t))
+        return is_input && !modified ? replace_by_view(o, i) : 0;
+    if (mt_tensor_new_alias(&alias, t, true) < 0)
+        return mt_py_raise(), -1;
+    return replace(o, i, alias);
+}
+
+static int written_in_place(const outputs *o, Py_ssize_t i, Py_ssize_t input)
+{
+    mt_tensor *t = mt_py_impl(PyTuple_GET_ITEM(o->result, i));
+
+    mt_tensor_bump_version(t);
+    if (!o->n)
+        return 0;
+    if (mt_autograd_check_inplace(t, true) < 0)
+        return mt_py_raise(), -1;
+    if (t->base && PyTuple_GET_SIZE(o->result) > 1) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                        "return more than one Tensor. If this is not supported by your current code, you should either "
+                        "make sure the input is not a view (using .clone() for example) or make your Function only return "
+                        "one Tensor (potentially splitting it into two Functions: one doing the inplace that returns a "
+                        "single Tensor and a second one that does the other operations). You can ask on the forum "
+                        "https://discuss.pytorch.org/ if you need help to do this change.");
+        return -1;
+    }
+    if (input < 0 ? mt_autograd_set_history(t, o->n, (uint32_t)i) < 0
+                  : mt_autograd_rebase(t, o->n, (uint32_t)i, edge_of(o->ctx, input)) < 0)
+        return mt_py_raise(), -1;
+    return 0;
+}
+
+static int set_history(const outputs *o, Py_ssize_t i)
+{
+    PyObject *item = PyTuple_GET_ITEM(o->result, i);
+    Py_ssize_t input = position(o->args, item);
+    bool modified = position(o->ctx->dirty, item) >= 0, plain = position(o->ctx->non_differentiable, item) >= 0;
+    mt_tensor *t = mt_py_impl(item);
+
+    if (modified && !plain)
+        return written_in_place(o, i, input);
+    if (!o->n || plain || !mt_dtype_is_differentiable((mt_dtype)t->dtype))
+        return without_gradient(o, i, input >= 0, modified);
+    if (input >= 0 && replace_by_view(o, i) < 0)
+        return -1;
+    t = mt_py_impl(PyTuple_GET_ITEM(o->result, i));
+    if (t->flags & MT_FLAG_VIEW)
+        t->flags = (uint16_t)((t->flags & ~MT_FLAG_GUARDED_VIEW) | MT_FLAG_CUSTOM_VIEW);
+    if (mt_autograd_set_history(t, o->n, (uint32_t)i) < 0)
+        return mt_py_raise(), -1;
+    return 0;
+}
+
+static int set_metadata(const outputs *o)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(o->result);
+    mt_tensor **tensors = PyMem_Calloc((size_t)(n ? n : 1), sizeof(*tensors));
+    int rc = -1;
+
+    if (!tensors) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (mt_py_is_tensor(PyTuple_GET_ITEM(o->result, i)))
+            tensors[i] = mt_py_impl(PyTuple_GET_ITEM(o->result, i));
+    rc = mt_node_replace_inputs(o->n, tensors, (int)n);
+    if (rc < 0)
+        mt_py_raise();
+    PyMem_Free(tensors);
+    return rc;
+}
+
+static int save(const outputs *o)
+{
+    PyObject *list = o->ctx->to_save;
+    Py_ssize_t n;
+
+    if (!list || list == Py_None)
+        return 0;
+    if (!PyTuple_Check(list)) {
+        PyErr_Format(PyExc_TypeError, "save_for_backward expects a tuple, got %s", Py_TYPE(list)->tp_name);
+        return -1;
+    }
+    n = PyTuple_GET_SIZE(list);
+    if (mt_node_replace_saved(o->n, (int)n) < 0)
+        return mt_py_raise(), -1;
+    for (Py_ssize_t k = 0; k < n; k++) {
+        PyObject *item = PyTuple_GET_ITEM(list, k);
+        Py_ssize_t at = position(o->result, item);
+
+        if (item == Py_None)
+            continue;
+        if (!mt_py_is_tensor(item)) {
+            PyErr_Format(PyExc_TypeError, "save_for_backward can only save variables, but argument %zd is of type %s", k,
+                         Py_TYPE(item)->tp_name);
+            return -1;
+        }
+        if (mt_saved_set_tensor(o->n, (int)k, mt_py_impl(item), at >= 0, at >= 0 ? (uint32_t)at : 0) < 0)
+            return mt_py_raise(), -1;
+    }
+    return 0;
+}
+
+/* A tuple of its own, whose items may be replaced. */
+static PyObject *own_tuple(PyObject *result)
+{
+    PyObject *tuple;
+
+    if (!PyTuple_Check(result))
+        return PyTuple_Pack(1, result);
+    tuple = PyTuple_New(PyTuple_GET_SIZE(result));
+    for (Py_ssize_t i = 0; tuple && i < PyTuple_GET_SIZE(result); i++)
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(PyTuple_GET_ITEM(result, i)));
+    return tuple;
+}
+
+static int finish(const outputs *o)
+{
+    if (check_dirty(o) < 0)
+        return -1;
+    if (o->n && set_metadata(o) < 0)
+        return -1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o->result); i++)
+        if (mt_py_is_tensor(PyTuple_GET_ITEM(o->result, i)) && set_history(o, i) < 0)
+            return -1;
+    if (o->n && save(o) < 0)
+        return -1;
+    Py_CLEAR(o->ctx->to_save);
+    Py_CLEAR(o->ctx->dirty);
+    Py_CLEAR(o->ctx->non_differentiable);
+    return 0;
+}
+
+PyObject *mt_py_function_apply(PyObject *cls, PyObject *args)
+{
+    PyObject *made = PyObject_CallMethod(cls, "_backward_cls", NULL), *result = NULL, *returned = NULL;
+    outputs o = {made ? mt_py_function_of(made) : NULL, NULL, args, NULL};
+    bool recorded = false;
+    int n_edges = 0;
+
+    if (!o.ctx) {
+        if (made)
+            PyErr_SetString(PyExc_TypeError, "Function.apply: _backward_cls is no class of contexts");
+        goto end;
+    }
+    if (note_inputs(o.ctx, args, &recorded, &n_edges) < 0)
+        goto end;
+    if (recorded && mt_thread.grad_mode &&
+        (mt_py_function_new_node(&o.n, o.ctx, n_edges) < 0 || set_edges(o.n, args) < 0)) {
+        mt_py_raise();
+        goto end;
+    }
+    result = call_forward(cls, o.ctx, args);
+    o.result = result ? own_tuple(result) : NULL;
+    if (!o.result || finish(&o) < 0)
+        goto end;
+    returned = PyTuple_Check(result) ? Py_NewRef(o.result) : Py_NewRef(PyTuple_GET_ITEM(o.result, 0));
+end:
+    mt_node_clear(&o.n);
+    Py_XDECREF(o.result);
+    Py_XDECREF(result);
+    Py_XDECREF(made);
+    return returned;
+}

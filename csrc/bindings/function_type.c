@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Custom Functions: _C._FunctionBase is the ctx of forward and backward and the Python object of the node at the same time.
+   The node owns it; what hangs on it lives as long as the graph. Inputs that are no tensors have no edge. */
+#include "bindings/autograd_internal.h"
+#include "bindings/bindings_internal.h"
+#include "bindings/function_internal.h"
+
+#include <string.h>
+
+static PyTypeObject FunctionBase_Type;
+
+mt_py_function *mt_py_function_of(PyObject *o)
+{
+    return PyObject_TypeCheck(o, &FunctionBase_Type) ? (mt_py_function *)o : NULL;
+}
+
+/* --- the node --- */
+
+static const char *function_name(const mt_node *n)
+{
+    const char *name = Py_TYPE((PyObject *)n->data)->tp_name, *dot = strrchr(name, '.');
+
+    return dot ? dot + 1 : name;
+}
+
+static void function_release(mt_node *n)
+{
+    mt_node_release_saved(n);
+}
+
+static void function_destroy(mt_node *n)
+{
+    mt_py_function *ctx = n->data;
+
+    n->data = NULL;
+    n->py = NULL;
+    ctx->node.n = NULL;
+    Py_DECREF(ctx);
+}
+
+/* The gradients that backward gets: one per output of forward, zeros for those that did not arrive. */
+static PyObject *pack_gradients(mt_py_function *ctx, mt_node *n, mt_tensor *const *grads)
+{
+    PyObject *args = PyTuple_New(n->n_inputs);
+
+    for (int i = 0; args && i < n->n_inputs; i++) {
+        mt_tensor *g = grads[i] ? mt_tensor_ref(grads[i]) : NULL;
+        PyObject *item;
+
+        if (!g && ctx->materialize_grads && mt_node_zeros(&g, n, i) < 0) {
+            mt_py_raise();
+            Py_CLEAR(args);
+            break;
+        }
+        item = g ? mt_py_wrap(g) : Py_NewRef(Py_None);
+        if (!item)
+            Py_CLEAR(args);
+        else
+            PyTuple_SET_ITEM(args, i, item);
+    }
+    return args;
+}
+
+static int take_gradient(mt_tensor **out, const mt_py_function *ctx, PyObject *item, Py_ssize_t at, int edge)
+{
+    if (edge < 0) {
+        if (item == Py_None)
+            return 0;
+        PyErr_Format(PyExc_RuntimeError,
+                     "function %s returned a gradient different than None at position %zd, but the corresponding forward "
+                     "input was not a Variable",
+                     Py_TYPE(ctx)->tp_name, at + 1);
+        return -1;
+    }
+    if (item == Py_None)
+        return 0;
+    if (!mt_py_is_tensor(item)) {
+        PyErr_Format(PyExc_RuntimeError, "expected Variable or None (got %s)", Py_TYPE(item)->tp_name);
+        return -1;
+    }
+    out[edge] = mt_tensor_ref(mt_py_impl(item));
+    return 0;
+}
+
+/* Superfluous results must be None. */
+static int unpack_gradients(mt_tensor **out, const mt_py_function *ctx, PyObject *result)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(result), wanted = PyTuple_GET_SIZE(ctx->needs_input_grad), kept = n;
+    int edge = 0;
+
+    while (kept > wanted && PyTuple_GET_ITEM(result, kept - 1) == Py_None)
+        kept--;
+    if (kept != wanted) {
+        PyErr_Format(PyExc_RuntimeError, "function %s returned an incorrect number of gradients (expected %zd, got %zd)",
+                     Py_TYPE(ctx)->tp_name, wanted, n);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < wanted; i++)
+        if (take_gradient(out, ctx, PyTuple_GET_ITEM(result, i), i, ctx->is_tensor[i] ? edge++ : -1) < 0)
+            return -1;
+    return 0;
+}
+
+static int function_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
+{
+    mt_py_function *ctx = n->data;
+    PyObject *args, *apply, *result = NULL;
+    int rc = -1;
+
+    Py_INCREF(ctx);
+    args = pack_gradients(ctx, n, grads);
+    apply = args ? PyObject_GetAttrString((PyObject *)ctx, "apply") : NULL;
+    if (apply)
+        result = PyObject_CallObject(apply, args);
+    if (result && !PyTuple_Check(result))
+        Py_SETREF(result, PyTuple_Pack(1, result));
+    if (result)
+        rc = unpack_gradients(out, ctx, result);
+    Py_XDECREF(result);
+    Py_XDECREF(apply);
+    Py_XDECREF(args);
+    Py_DECREF(ctx);
+    for (int i = 0; i < n->n_edges; i++) /* so that the engine may hand them on without a copy */
+        if (out[i])
+            mt_py_drop_idle_wrapper(out[i]);
+    return rc < 0 ? mt_py_error() : 0;
+}
+
+static const mt_node_ops function_ops = {function_name, function_run, function_release, function_destroy};
+
+int mt_py_function_new_node(mt_node **out, mt_py_function *ctx, int n_edges)
+{
+    if (mt_node_new(out, &function_ops, n_edges, 0, 0, 0) < 0)
+        return -1;
+    (*out)->flags |= MT_NODE_CUSTOM;
+    (*out)->data = Py_NewRef((PyObject *)ctx);
+    (*out)->py = ctx;
+    ctx->node.n = *out; /* borrowed: the node owns its object */
+    return mt_node_created(*out);
+}
+
+/* --- the object --- */
+
+static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    mt_py_function *self = (mt_py_function *)type->tp_alloc(type, 0);
+
+    (void)args, (void)kwargs;
+    if (self)
+        self->materialize_grads = true;
+    return (PyObject *)self;
+}
+
+static int function_traverse(PyObject *o, visitproc visit, void *arg)
+{
+    mt_py_function *self = (mt_py_function *)o;
+
+    Py_VISIT(self->to_save);
+    Py_VISIT(self->saved_for_forward);
+    Py_VISIT(self->non_differentiable);
+    Py_VISIT(self->dirty);
+    Py_VISIT(self->needs_input_grad);
+    return mt_NodeBase_Type.tp_traverse(o, visit, arg);
+}
+
+static int function_clear(PyObject *o)
+{
+    mt_py_function *self = (mt_py_function *)o;
+
+    Py_CLEAR(self->to_save);
+    Py_CLEAR(self->saved_for_forward);
+    Py_CLEAR(self->non_differentiable);
+    Py_CLEAR(self->dirty);
+    return mt_NodeBase_Type.tp_clear(o);
+}
+
+/* Classes made in Python call this for their base; they give back the reference to the class themselves. */
+static void function_dealloc(PyObject *o)
+{
+    mt_py_function *self = (mt_py_function *)o;
+
+    PyObject_GC_UnTrack(o);
+    function_clear(o);
+    Py_CLEAR(self->needs_input_grad);
+    PyMem_Free(self->is_tensor);
+    self->node.n = NULL; /* a live node would own this object */
+    mt_NodeBase_Type.tp_dealloc(o);
+}
+
+/* --- attributes --- */
+
+static PyObject *saved_tensors(PyObject *o, void *closure)
+{
+    mt_node *n = ((mt_py_function *)o)->node.n;
+    PyObject *tuple = PyTuple_New(n ? n->n_saved : 0);
+
+    (void)closure;
+    for (int k = 0; tuple && n && k < n->n_saved; k++) {
+        mt_tensor *t = NULL;
+        PyObject *item;
+
+        if (mt_saved_check(n) < 0 || mt_saved_unpack(&t, n, k) < 0) {
+            Py_DECREF(tuple);
+            return mt_py_raise();
+        }
+        item = t ? mt_py_wrap(t) : Py_NewRef(Py_None);
+        if (!item)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, k, item);
+    }
+    return tuple;
+}
+
+static PyObject *saved_variables(PyObject *o, void *closure)
+{
+    if (PyErr_WarnEx(PyExc_DeprecationWarning, "'saved_variables' is deprecated; use 'saved_tensors'", 1) < 0)
+        return NULL;
+    return saved_tensors(o, closure);
+}
+
+static PyObject *requires_grad(PyObject *o, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(((mt_py_function *)o)->node.n != NULL);
+}
+
+static PyObject *get_materialize(PyObject *o, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(((mt_py_function *)o)->materialize_grads);
+}
+
+static int set_materialize(PyObject *o, PyObject *value, void *closure)
+{
+    (void)closure;
+    if (!value || !PyBool_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "materialize_grads must be a bool");
+        return -1;
+    }
+    ((mt_py_function *)o)->materialize_grads = value == Py_True;
+    return 0;
+}
+
+/* to_save, non_differentiable, ...: objects at an offset. */
+static PyObject *get_slot(PyObject *o, void *offset)
+{
+    PyObject *value = *(PyObject **)((char *)o + (size_t)offset);
+
+    return Py_NewRef(value ? value : Py_None);
+}
+
+static int set_slot(PyObject *o, PyObject *value, void *offset)
+{
+    PyObject **slot = (PyObject **)((char *)o + (size_t)offset);
+
+    Py_XSETREF(*slot, Py_XNewRef(value));
+    return 0;
+}
+
+#define SLOT(name, field)                                                                       \
+    {                                                                                           \
+        name, get_slot, set_slot, NULL, (void *)offsetof(mt_py_function, field)                 \
+    }
+
+static PyGetSetDef function_getset[] = {
+    {"saved_tensors", saved_tensors, NULL, "The tensors that save_for_backward was given.", NULL},
+    {"saved_variables", saved_variables, NULL, NULL, NULL},
+    {"requires_grad", requires_grad, NULL, NULL, NULL},
+    {"materialize_grads", get_materialize, set_materialize, NULL, NULL},
+    SLOT("to_save", to_save),
+    SLOT("saved_for_forward", saved_for_forward),
+    SLOT("non_differentiable", non_differentiable),
+    SLOT("dirty_tensors", dirty),
+    {"needs_input_grad", get_slot, NULL, "For each input: does backward have to give a gradient?",
+     (void *)offsetof(mt_py_function, needs_input_grad)},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef function_methods[] = {
+    {"apply", (PyCFunction)(void (*)(void))mt_py_function_apply, METH_VARARGS | METH_CLASS,
+     "apply(*args): runs forward and puts the node of backward on its results."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject FunctionBase_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._FunctionBase",
+    .tp_basicsize = sizeof(mt_py_function),
+    .tp_base = &mt_NodeBase_Type,
+    .tp_new = function_new,
+    .tp_dealloc = function_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_traverse = function_traverse,
+    .tp_clear = function_clear,
+    .tp_methods = function_methods,
+    .tp_getset = function_getset,
+};
+
+int mt_py_function_init(PyObject *module)
+{
+    if (PyType_Ready(&FunctionBase_Type) < 0)
+        return -1;
+    return PyModule_AddObjectRef(module, "_FunctionBase", (PyObject *)&FunctionBase_Type);
+}
