@@ -94,10 +94,14 @@ class Function(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
     """
 
     def __init__(self, *args, **kwargs):
-        raise RuntimeError(
+        import warnings
+
+        warnings.warn(
             "%s should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
             "on the class itself. Instantiating an autograd function will raise an error in a future version of "
-            "PyTorch." % type(self)
+            "PyTorch." % type(self),
+            DeprecationWarning,
+            stacklevel=2,
         )
 
     def __call__(self, *args, **kwargs):
