@@ -194,7 +194,8 @@ static int set_data(PyObject *self, PyObject *value, void *closure)
         return -1;
     }
     from = mt_py_impl(value);
-    if (from->device.type != t->device.type) {
+    if (from->device.type != t->device.type &&
+        (from->device.type == MT_DEVICE_META || t->device.type == MT_DEVICE_META)) {
         PyErr_SetString(PyExc_RuntimeError,
                         "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible "
                         "tensor type.");
