@@ -151,6 +151,32 @@ static int use_temporary(mt_call *call, int k, mt_dtype dtype, mt_device device)
     return 0;
 }
 
+static bool is_argument(const mt_call *call, const mt_tensor *out)
+{
+    for (int i = 0; i < call->n_args; i++) {
+        const mt_value *a = &call->arg[i];
+        mt_tensor *const *list = a->kind == MT_ARG_TENSORS ? a->v.tensors.data : &a->v.tensor;
+        int n = a->kind == MT_ARG_TENSORS ? a->v.tensors.n : a->kind == MT_ARG_TENSOR;
+
+        for (int j = 0; j < n; j++)
+            if (list[j] == out)
+                return true;
+    }
+    return false;
+}
+
+/* An argument that is to be resized keeps its shape until the kernel has read it: mt_out_finish resizes. */
+static int resize_later(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, mt_device device)
+{
+    mt_tensor *temporary;
+
+    if (mt_out_refuse(call, k, dtype, ndim, size, device) < 0 || mt_tensor_new(&temporary, dtype, ndim, size, device) < 0)
+        return -1;
+    call->user_out[k] = call->out[k];
+    call->out[k] = temporary;
+    return 0;
+}
+
 int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size,
                   mt_device device)
 {
@@ -188,6 +214,8 @@ int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t
             return mt_tensor_new_strided(&call->out[k], dtype, ndim, size, stride, device);
         return mt_tensor_new(&call->out[k], dtype, ndim, size, device);
     }
+    if (MT_UNLIKELY(!mt_shape_equal(ndim, size, out->ndim, out->size)) && is_argument(call, out))
+        return resize_later(call, k, dtype, ndim, size, device);
     if (mt_out_check(call, k, dtype, ndim, size, stride, device) < 0)
         return -1;
     must_copy = out->dtype != (uint8_t)dtype || (out->flags & (MT_FLAG_CONJ | MT_FLAG_NEG));
@@ -202,8 +230,12 @@ int mt_out_finish(mt_call *call)
     for (int k = 0; k < call->op->n_outs; k++) {
         mt_tensor *to = call->user_out[k];
 
+        const mt_tensor *made = call->out[k];
+
         if (MT_LIKELY(!to))
             continue;
+        if (!mt_shape_equal(made->ndim, made->size, to->ndim, to->size) && resize_out(to, made->ndim, made->size, NULL) < 0)
+            return -1;
         if (mt_tensor_assign(to, call->out[k]) < 0)
             return -1;
         mt_tensor_unref(call->out[k]);

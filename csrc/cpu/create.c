@@ -303,6 +303,7 @@ static void put_columns(pair_writer *w, int64_t i, int64_t begin, int64_t end)
 static void fill_triangle(mt_tensor *out, int64_t row, int64_t col, int64_t offset, bool lower)
 {
     pair_writer w;
+    int64_t begin, end;
 
     w.dtype = (mt_dtype)out->dtype;
     w.size = (int64_t)mt_tensor_itemsize(out);
@@ -311,7 +312,9 @@ static void fill_triangle(mt_tensor *out, int64_t row, int64_t col, int64_t offs
     w.n = 0;
     if (out->numel == 0)
         return;
-    for (int64_t i = 0; i < row; i++) {
+    begin = lower && offset < 0 ? -offset : 0; /* rows without an element are not visited */
+    end = lower || row < col - offset ? row : col - offset;
+    for (int64_t i = begin; i < end; i++) {
         int64_t edge = i + offset + lower;
 
         edge = edge < 0 ? 0 : edge > col ? col : edge;

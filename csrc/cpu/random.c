@@ -634,7 +634,8 @@ static bool cumulate_f32(float *sum_of, const float *p, int64_t n)
     }
     for (int64_t j = 0; sum > 0 && j < n; j++)
         sum_of[j] /= sum;
-    sum_of[n - 1] = 1;
+    if (n > 0)
+        sum_of[n - 1] = 1;
     return sum > 0;
 }
 
@@ -650,7 +651,8 @@ static bool cumulate_f64(double *sum_of, const double *p, int64_t n)
     }
     for (int64_t j = 0; sum > 0 && j < n; j++)
         sum_of[j] /= sum;
-    sum_of[n - 1] = 1;
+    if (n > 0)
+        sum_of[n - 1] = 1;
     return sum > 0;
 }
 

@@ -96,7 +96,8 @@ MT_HD_CONST double FN(power_of_ten)(int n)
 
 MT_HD T FN(round_decimals)(T a, T decimals)
 {
-    T scale = (T)FN(power_of_ten)((int)LIBM(fabs)(decimals));
+    T digits = LIBM(fabs)(decimals);
+    T scale = (T)FN(power_of_ten)(digits < 400 ? (int)digits : 400);
 
     return decimals < 0 ? LIBM(rint)(a / scale) * scale : LIBM(rint)(a * scale) / scale;
 }

@@ -402,6 +402,8 @@ static int check_multinomial(mt_tensor *self, int64_t num_samples, bool replacem
     MT_REQUIRE(num_samples > 0, MT_ERR_RUNTIME, "cannot sample n_sample <= 0 samples");
     MT_REQUIRE(replacement || num_samples <= n, MT_ERR_RUNTIME,
                "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+    MT_REQUIRE(n > 0 || (self->ndim == 2 && self->size[0] == 0), MT_ERR_RUNTIME,
+               "invalid multinomial distribution (sum of probabilities <= 0)");
     MT_REQUIRE(n <= (int64_t)1 << 24, MT_ERR_RUNTIME, "number of categories cannot exceed 2^24");
     rc = 0;
 fail:

@@ -281,7 +281,7 @@ static void plan_tiles(job *j)
 
     if (most > MAX_TILE)
         most = MAX_TILE;
-    if (goes_by_rows(j) && most > BLOCK_ELEMENTS / j->reduced.total)
+    if (goes_by_rows(j) && most > BLOCK_ELEMENTS / j->reduced.total) /* reduced.n: of none there is no dim */
         most = BLOCK_ELEMENTS / j->reduced.total > 1 ? BLOCK_ELEMENTS / j->reduced.total : 1;
     j->tile = inner < most ? inner : most;
     j->tiles_per_row = (inner + j->tile - 1) / j->tile;
@@ -313,6 +313,8 @@ static int run(job *j)
 
     if (j->kept.total == 0)
         return 0;
+    if (j->reduced.total == 0)
+        j->reduced.n = 0;
     plan_tiles(j);
     plan_fold(j);
     if (j->n_blocks == 1) {
