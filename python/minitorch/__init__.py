@@ -125,6 +125,20 @@ def load(*args, **kwargs):
     return serialization.load(*args, **kwargs)
 
 
+def set_default_device(device):
+    """set_default_device(device): where factories make tensors when they are not told; None: the CPU again."""
+    from minitorch.utils import _device
+
+    _device.set_default_device(device)
+
+
+def get_default_device():
+    """get_default_device() -> device: where factories make tensors when they are not told."""
+    from minitorch.utils import _device
+
+    return _device.get_default_device()
+
+
 _LAZY = frozenset(
     "autograd cuda fft func functional linalg nn optim overrides random return_types serialization special storage "
     "testing types utils backends hub _utils _tensor_str".split()
