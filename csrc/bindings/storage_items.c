@@ -315,12 +315,27 @@ static PyObject *py_free_weak_ref(PyObject *unused, PyObject *number)
     Py_RETURN_NONE;
 }
 
+/* The object of a weak reference, or None: a new reference. */
+static PyObject *referent(PyObject *weak)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *o = NULL;
+
+    if (PyWeakref_GetRef(weak, &o) < 0)
+        return NULL;
+    return o ? o : Py_NewRef(Py_None);
+#else
+    return Py_NewRef(PyWeakref_GET_OBJECT(weak));
+#endif
+}
+
 static PyObject *py_expired(PyObject *unused, PyObject *number)
 {
-    PyObject *weak = weak_of(number);
+    PyObject *weak = weak_of(number), *o = weak ? referent(weak) : NULL;
 
     (void)unused;
-    return weak ? PyBool_FromLong(PyWeakref_GET_OBJECT(weak) == Py_None) : NULL;
+    Py_XDECREF(o); /* None, or alive elsewhere too */
+    return o ? PyBool_FromLong(o == Py_None) : NULL;
 }
 
 static PyObject *py_new_with_weak_ptr(PyObject *unused, PyObject *number)
@@ -328,7 +343,7 @@ static PyObject *py_new_with_weak_ptr(PyObject *unused, PyObject *number)
     PyObject *weak = weak_of(number);
 
     (void)unused;
-    return weak ? Py_NewRef(PyWeakref_GET_OBJECT(weak)) : NULL;
+    return weak ? referent(weak) : NULL;
 }
 
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
