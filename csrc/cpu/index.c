@@ -61,13 +61,14 @@ static void set_target(mt_index_job *job, const mt_tensor *target, char *data, i
     job->params.fault = NULL;
 }
 
-/* Index and other have one shape (0-d counts as one element); the index names places along dim. */
+/* Index and other have one shape (0-d counts as one element); the index names places along dim. An empty one may have
+   another number of dims than the target. */
 static void set_elementwise(mt_index_job *job, const mt_tensor *target, const mt_tensor *index, int64_t dim)
 {
     job->ndim = index->ndim;
     for (int i = 0; i < index->ndim; i++) {
         job->size[i] = index->size[i];
-        job->target_stride[i] = i == dim || target->ndim == 0 ? 0 : target->stride[i] * job->itemsize;
+        job->target_stride[i] = i == dim || i >= target->ndim ? 0 : target->stride[i] * job->itemsize;
         job->index_stride[i] = index->stride[i] * (int64_t)sizeof(int64_t);
         job->is_indexed[i] = i == dim;
     }
@@ -79,7 +80,7 @@ static void set_other(mt_index_job *job, const mt_tensor *t, char *data)
 {
     job->other = data;
     for (int i = 0; i < job->ndim; i++)
-        job->other_stride[i] = t && t->ndim ? t->stride[i] * job->itemsize : 0;
+        job->other_stride[i] = t && i < t->ndim ? t->stride[i] * job->itemsize : 0;
 }
 
 /* A vector names whole slices along dim; `other` has the shape of target but for that dim. */
