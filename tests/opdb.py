@@ -5,6 +5,7 @@ generator that knows nothing of any library, so that PyTorch and minitorch see t
 their kind; others write them into the catalog (`samples:`).
 """
 import functools
+import math
 import os
 import sys
 
@@ -64,8 +65,8 @@ class Filler:
     """The names that sample expressions use. One object per evaluation, so that the n-th tensor of a sample always holds
     the same numbers."""
 
-    def __init__(self, torch, dtype, requires_grad=False):
-        self.torch, self.dtype, self.requires_grad = torch, dtype, requires_grad
+    def __init__(self, torch, dtype, requires_grad=False, shift=0.0):
+        self.torch, self.dtype, self.requires_grad, self.shift = torch, dtype, requires_grad, shift
         self.made = []
         self.count = 0
 
@@ -92,6 +93,8 @@ class Filler:
         else:
             # Exact in every float format, so that conversions in the samples cannot differ.
             values = [round(v * 32) / 32 for v in values]
+            if self.shift and grad and dtype is None:
+                values = [v + self.shift * d for v, d in zip(values, direction(len(self.made), len(values)))]
         t = self.torch.tensor(values, dtype=getattr(self.torch, name)).reshape(shape)
         if grad and self.requires_grad and dtype is None and (name.startswith("float") or name.startswith("complex")):
             t.requires_grad_()
@@ -179,9 +182,14 @@ def find(torch, entry):
     return None
 
 
-def call(torch, entry, expression, dtype, requires_grad=False):
+def direction(number, n):
+    """How the elements of the number-th input move in a finite difference."""
+    return [math.sin(1.0 + 3 * number + 1.7 * i) for i in range(n)]
+
+
+def call(torch, entry, expression, dtype, requires_grad=False, shift=0.0):
     """Runs a sample in its main form. Returns (flat list of results, filler)."""
-    filler = Filler(torch, dtype, requires_grad)
+    filler = Filler(torch, dtype, requires_grad, shift)
     args, kwargs = filler.evaluate(expression)
     if entry.random:
         torch.manual_seed(1234)
@@ -217,6 +225,17 @@ def differentiable(entry):
     return entry.grad in ("formulas", "parts")
 
 
+def weighted_sum(torch, tensors, weights):
+    """A real number made of tensors, each element with a weight of its own."""
+    result = None
+    for t in tensors:
+        weight = weights._make(weights._numbers(t.numel(), -1, 1), tuple(t.shape), str(t.dtype)[6:])
+        term = (t * weight).sum()
+        term = term.real if t.is_complex() else term
+        result = term if result is None else result + term
+    return result
+
+
 def gradients(torch, entry, expression, dtype):
     """First and second order: gradients of a weighted sum of the outputs by the inputs, and of a weighted sum of
     those. None where nothing is differentiable."""
@@ -226,17 +245,41 @@ def gradients(torch, entry, expression, dtype):
     if not outputs or not inputs:
         return None
     weights = Filler(torch, dtype)
-
-    def total(tensors):
-        result = None
-        for t in tensors:
-            weight = weights._make(weights._numbers(t.numel(), -1, 1), tuple(t.shape), str(t.dtype)[6:])
-            term = (t * weight).sum()
-            term = term.real if t.is_complex() else term
-            result = term if result is None else result + term
-        return result
-
-    first = torch.autograd.grad(total(outputs), inputs, create_graph=True, allow_unused=True)
+    first = torch.autograd.grad(
+        weighted_sum(torch, outputs, weights), inputs, create_graph=True, allow_unused=True
+    )
     used = [g for g in first if g is not None and g.requires_grad]
-    second = torch.autograd.grad(total(used), inputs, allow_unused=True) if used else ()
+    second = torch.autograd.grad(weighted_sum(torch, used, weights), inputs, allow_unused=True) if used else ()
     return ([None if g is None else describe(g) for g in first], [None if g is None else describe(g) for g in second])
+
+
+def slopes(torch, entry, expression, step=1e-6):
+    """For ops that PyTorch lacks: (slope by the gradients, slope by a difference) along one direction, of the weighted sum of
+    the outputs and of that of the gradients. Empty where nothing is differentiable."""
+
+    def at(shift):
+        outputs, filler = call(torch, entry, expression, "float64", requires_grad=True, shift=shift)
+        outputs = [o for o in outputs if hasattr(o, "dtype") and o.requires_grad]
+        if not outputs or not filler.made:
+            return None, []
+        sums = [weighted_sum(torch, outputs, Filler(torch, "float64"))]
+        first = torch.autograd.grad(sums[0], filler.made, create_graph=True, allow_unused=True)
+        used = [g for g in first if g is not None and g.requires_grad]
+        if used:
+            sums.append(weighted_sum(torch, used, Filler(torch, "float64")))
+        return filler.made, sums
+
+    inputs, sums = at(0.0)
+    found = []
+    if inputs is None:
+        return found
+    below, above = at(-step)[1], at(step)[1]
+    for total, low, high in zip(sums, below, above):
+        grads = torch.autograd.grad(total, inputs, retain_graph=True, allow_unused=True)
+        slope = 0.0
+        for number, (x, g) in enumerate(zip(inputs, grads)):
+            if g is not None:
+                moved = torch.tensor(direction(number, x.numel()), dtype=torch.float64).reshape(x.shape)
+                slope += (g * moved).sum().item()
+        found.append((slope, (high.item() - low.item()) / (2 * step)))
+    return found
