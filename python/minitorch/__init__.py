@@ -97,8 +97,40 @@ def compile(model=None, **options):
     return model
 
 
+_settings = {"deterministic": False, "warn_only": False, "float32_matmul": "highest"}
+
+
 def use_deterministic_algorithms(mode, *, warn_only=False):
     """use_deterministic_algorithms(mode, *, warn_only=False): accepted; every algorithm here is deterministic."""
+    _settings.update(deterministic=mode is not False, warn_only=mode is not False and warn_only is not False)
+
+
+def are_deterministic_algorithms_enabled():
+    """are_deterministic_algorithms_enabled() -> bool: what use_deterministic_algorithms was told."""
+    return _settings["deterministic"]
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    """is_deterministic_algorithms_warn_only_enabled() -> bool: likewise."""
+    return _settings["warn_only"]
+
+
+def set_float32_matmul_precision(precision):
+    """set_float32_matmul_precision(precision): "highest", "high" or "medium"; float32 products are always exact to float32."""
+    if precision in ("highest", "high", "medium"):
+        _settings["float32_matmul"] = precision
+        return
+    import warnings
+
+    warnings.warn(
+        "%s is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has no effect." % precision,
+        stacklevel=2,
+    )
+
+
+def get_float32_matmul_precision():
+    """get_float32_matmul_precision() -> str: what set_float32_matmul_precision was told."""
+    return _settings["float32_matmul"]
 
 
 def set_printoptions(*args, **kwargs):
