@@ -43,48 +43,6 @@ static int run_below(mt_call *call)
     return rc;
 }
 
-/* --- the short road below --- */
-
-static bool is_default(const mt_value *a, const mt_value *dflt)
-{
-    if (a->kind != dflt->kind || a->kind != MT_ARG_SCALAR)
-        return a->kind == MT_ARG_NONE && dflt->kind == MT_ARG_NONE;
-    return a->v.scalar.category == dflt->v.scalar.category && a->v.scalar.category <= MT_CAT_INT &&
-           a->v.scalar.v.i == dflt->v.scalar.v.i;
-}
-
-static int run_short_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
-{
-    if (mt_tensor_is_wrapped_number(b))
-        return mt_fast_binary_scalar(
-            out, op, a, mt_scalar_load(mt_tensor_const_data(b), (mt_dtype)b->dtype), false);
-    if (mt_tensor_is_wrapped_number(a))
-        return mt_fast_binary_scalar(
-            out, op, b, mt_scalar_load(mt_tensor_const_data(a), (mt_dtype)a->dtype), true);
-    return mt_fast_binary(out, op, a, b);
-}
-
-/* Pointwise functions with the default numbers: 1 done, 0 take the general road, -1 error. */
-static int run_short(mt_call *call)
-{
-    const mt_pointwise_spec *spec = call->op->pointwise;
-    const mt_value *a = &call->arg[0], *b = &call->arg[1];
-    int rc = 0;
-
-    if (!spec || spec->n_in > 2 || a->kind != MT_ARG_TENSOR ||
-        (spec->n_in == 2 && b->kind != MT_ARG_TENSOR) || spec->in[0] != 0 ||
-        (spec->n_in == 2 && spec->in[1] != 1))
-        return 0;
-    for (int i = 0; i < spec->n_params; i++)
-        if (!is_default(&call->arg[spec->param[i]], &call->op->args[spec->param[i]].dflt))
-            return 0;
-    mt_thread.grad_mode = false; /* the short road is for what is not recorded */
-    rc = spec->n_in == 2 ? run_short_binary(&call->out[0], call->op, a->v.tensor, b->v.tensor)
-                         : mt_fast_unary(&call->out[0], call->op, a->v.tensor);
-    mt_thread.grad_mode = true;
-    return rc;
-}
-
 /* --- inputs --- */
 
 static inline bool requires_grad(const mt_tensor *t)
@@ -469,7 +427,7 @@ int mt_autograd_kernel(mt_call *call)
                     (call->op->flags & MT_OPF_MUTATES_SELF)))
         return call->variant == MT_VARIANT_OUT ? out_form(call) : in_place_form(call);
     any = grad && survey_inputs(&n_edges, call, grad);
-    rc = run_short(call);
+    rc = mt_fast_call(call);
     if (rc < 0 || (rc == 0 && run_below(call) < 0))
         return -1;
     return any ? record(call, n_edges) : 0;

@@ -4,6 +4,7 @@
    masking its address. Giving memory back counts the free objects of each slab along the free list,
    then frees full slabs. */
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/alloc.h"
 #include "base/alloc_internal.h"
@@ -21,10 +22,40 @@ static slab *slab_of(const void *object)
     return (slab *)((uintptr_t)object & ~(uintptr_t)(SLAB_BYTES - 1));
 }
 
+static char *map(void *hint, size_t nbytes)
+{
+    void *p = mmap(hint, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* Straight from the system: malloc would put a header in front of an aligned block, on a page of
+   its own. The place below the last slab is asked for first, so that slabs merge into one mapping;
+   where it is taken, the aligned part of a larger mapping does. */
+static char *map_slab(void)
+{
+    static char *last;
+    char *slab = map(last ? last - SLAB_BYTES : NULL, SLAB_BYTES);
+    size_t before;
+
+    if (slab && ((uintptr_t)slab & (SLAB_BYTES - 1))) {
+        munmap(slab, SLAB_BYTES);
+        slab = map(NULL, 2 * SLAB_BYTES);
+        before = (size_t)(-(uintptr_t)slab & (SLAB_BYTES - 1));
+        if (slab && before)
+            munmap(slab, before);
+        if (slab)
+            munmap(slab + before + SLAB_BYTES, SLAB_BYTES - before);
+        slab = slab ? slab + before : NULL;
+    }
+    last = slab;
+    return slab;
+}
+
 void *mt_slab_carve(size_t size, size_t align, mt_block **head, uint64_t *linked)
 {
     size_t step = (size + align - 1) & ~(align - 1), n = (SLAB_BYTES - MT_DATA_ALIGN) / step;
-    char *base = aligned_alloc(SLAB_BYTES, SLAB_BYTES);
+    char *base = map_slab();
 
     *linked = 0;
     if (!base)
@@ -55,7 +86,7 @@ uint64_t mt_slab_release(mt_block **head)
             *link = (*link)->next;
             freed++;
             if (is_last)
-                free(s);
+                munmap(s, SLAB_BYTES);
         } else {
             link = &(*link)->next;
             if (is_last)

@@ -51,5 +51,8 @@ int mt_fast_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
 int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b,
                           bool scalar_first);
 int mt_fast_unary(mt_tensor **out, const mt_op *op, mt_tensor *a);
+/* The same for the function form of a frame whose numbers have their defaults; gradients have been
+   seen to. */
+int mt_fast_call(mt_call *call);
 
 #endif

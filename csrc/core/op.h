@@ -339,7 +339,9 @@ static inline void mt_call_init(mt_call *call, const mt_op *op, mt_variant varia
     call->keys = 0;
     call->n_outs = op->n_outs;
     call->out = call->out_inline;
-    for (int i = 0; i < op->n_outs; i++) {
+    call->out_inline[0] = NULL;
+    call->user_out[0] = NULL;
+    for (int i = 1; i < op->n_outs; i++) {
         call->out_inline[i] = NULL;
         call->user_out[i] = NULL;
     }

@@ -164,7 +164,10 @@ int mt_pointwise_kernel(mt_call *call)
     mt_loop_fn *loop;
     mt_tensor *out;
     bool is_long;
+    int rc;
 
+    if (call->variant == MT_VARIANT_FUNCTION && !call->out[0] && (rc = mt_fast_call(call)) != 0)
+        return rc < 0 ? -1 : 0;
     if (mt_pointwise_plan_make(&p, call) < 0)
         return -1;
     if (call->out[0] &&
