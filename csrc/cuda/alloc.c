@@ -35,9 +35,9 @@ static block *free_list[MT_CUDA_MAX_DEVICES][2], *waiting_list, *used[BUCKETS];
 static mt_cuda_stats stats[MT_CUDA_MAX_DEVICES];
 
 #if defined(MT_CUDA_EMU)
-#define MARK(data, nbytes, used) mt_emu_mark(data, nbytes, used)
+#define MARK(stream, data, nbytes, used) mt_emu_mark(stream, data, nbytes, used)
 #else
-#define MARK(data, nbytes, used) ((void)(used))
+#define MARK(stream, data, nbytes, used) ((void)(used))
 #endif
 
 static block **bucket_of(const void *data)
@@ -95,6 +95,7 @@ static void join(block *b, block *other)
 
 static void make_free(block *b)
 {
+    MARK(b->stream, b->data, b->nbytes, false);
     b->is_used = false;
     if (b->before && !b->before->is_used)
         join(b, b->before);
@@ -222,7 +223,7 @@ static int new_segment(block **out, size_t nbytes, int device, cudaStream_t stre
     b->stream = stream;
     b->device = device;
     b->is_small = nbytes <= SMALL_LIMIT;
-    MARK(data, room, false);
+    MARK(stream, data, room, false);
     stats[device].n_segments++;
     stats[device].reserved += room;
     if (stats[device].reserved > stats[device].reserved_peak)
@@ -288,7 +289,7 @@ int mt_cuda_alloc(void **out, size_t nbytes, mt_device device)
     bucket = bucket_of(b->data);
     b->next_hash = *bucket;
     *bucket = b;
-    MARK(b->data, nbytes, true);
+    MARK(stream, b->data, nbytes, true);
     s->n_allocs++;
     s->allocated += b->nbytes;
     if (s->allocated > s->allocated_peak)
@@ -316,7 +317,6 @@ void mt_cuda_free(void *data)
     if (!b)
         return;
     *at = b->next_hash;
-    MARK(b->data, b->nbytes, false);
     stats[b->device].n_frees++;
     stats[b->device].allocated -= b->nbytes;
     if (b->n_users)

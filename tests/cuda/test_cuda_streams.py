@@ -72,6 +72,7 @@ def test_without_an_event_streams_do_not_wait(torch, emu):
         x.fill_(5)
     with torch.cuda.stream(b):
         assert (x + 1).tolist() == [1.0] * 10
+    a.synchronize()
 
 
 def test_memory_stays_with_its_stream(torch):

@@ -32,8 +32,8 @@ void mt_emu_set_fail(int kind, int n);
 bool mt_emu_fails(int kind);
 enum { MT_EMU_FAIL_ALLOC, MT_EMU_FAIL_COPY, MT_EMU_FAIL_LAUNCH, MT_EMU_FAIL_KINDS };
 
-/* The allocator says which bytes of its blocks are in use, for the address sanitizer. */
-void mt_emu_mark(void *data, size_t nbytes, bool used);
+/* The allocator says which bytes of its blocks are in use, for the address sanitizer; in the order of the stream. */
+void mt_emu_mark(void *stream, void *data, size_t nbytes, bool used);
 
 /* Ends the process with a message that names the source line: a kernel broke the rules of the device. */
 void mt_emu_die(const char *what, int line) __attribute__((noreturn));

@@ -248,14 +248,6 @@ void mt_emu_close(void)
     pthread_mutex_unlock(&lock);
 }
 
-void mt_emu_mark(void *data, size_t nbytes, bool used)
-{
-    if (used)
-        UNPOISON(data, nbytes);
-    else
-        POISON(data, nbytes);
-}
-
 /* The first gap that is large enough. */
 static cudaError_t take(void **pointer, arena *a, size_t nbytes)
 {
@@ -371,6 +363,29 @@ void mt_emu_submit(void *stream, void (*run)(void *payload), const void *payload
     s->last = &i->next;
     if (!is_late)
         drain(s, NULL, 0);
+}
+
+typedef struct mark_work {
+    void *data;
+    size_t nbytes;
+    bool used;
+} mark_work;
+
+static void run_mark(void *payload)
+{
+    const mark_work *w = payload;
+
+    if (w->used)
+        UNPOISON(w->data, w->nbytes);
+    else
+        POISON(w->data, w->nbytes);
+}
+
+void mt_emu_mark(void *stream, void *data, size_t nbytes, bool used)
+{
+    mark_work w = {data, nbytes, used};
+
+    mt_emu_submit(stream, run_mark, &w, sizeof w);
 }
 
 typedef struct copy_work {
