@@ -8,7 +8,7 @@
 #include "core/op.h"
 
 typedef struct mt_backend_api {
-    size_t nbytes; /* a module of another build is refused */
+    size_t nbytes, n_ops; /* of this record; of the op table: a module of another build is refused */
 #define MT_BACKEND_FN(result, name, params, args) result(*name) params;
 #define MT_BACKEND_VOID(name, params, args) void(*name) params;
 #include "core/backend.def"

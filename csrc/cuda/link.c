@@ -12,6 +12,7 @@
 #include "cuda/copy.h"
 #include "cuda/iterate.h"
 #include "cuda/tables.h"
+#include "ops.h"
 
 static const mt_backend_api *core;
 static const mt_loop_row *loop_tables[MT_FAMILY_COUNT];
@@ -62,7 +63,7 @@ const mt_reduce_loops *mt_cuda_reduction(const mt_reduce_spec *spec, mt_dtype dt
 
 int mt_cuda_attach(const mt_backend_api *api)
 {
-    if (api->nbytes != sizeof *api)
+    if (api->nbytes != sizeof *api || api->n_ops != MT_OP_COUNT)
         return -1;
     core = api;
     mt_wrapper = *api->wrapper;

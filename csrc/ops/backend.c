@@ -3,9 +3,11 @@
 #include "core/backend.h"
 
 #include "core/shape.h"
+#include "ops.h"
 
 const mt_backend_api mt_backend = {
     .nbytes = sizeof(mt_backend_api),
+    .n_ops = MT_OP_COUNT,
 #define MT_BACKEND_FN(result, name, params, args) .name = name,
 #define MT_BACKEND_VOID(name, params, args) .name = name,
 #include "core/backend.def"
