@@ -71,6 +71,8 @@ def is_tensor(obj, /):
 
 def is_storage(obj, /):
     """is_storage(obj) -> bool: whether `obj` is a storage."""
+    from minitorch import storage
+
     return isinstance(obj, (storage.UntypedStorage, storage.TypedStorage))
 
 

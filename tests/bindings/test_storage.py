@@ -78,7 +78,7 @@ def test_slices_share(torch):
     part[0] = 99
     assert s[2] == 99 and part.data_ptr() == s.data_ptr() + 2 and s[5:2].nbytes() == 0
     assert type(part) is torch.UntypedStorage
-    raises(lambda: s[::2], RuntimeError, "Trying to slice with a step of 2")
+    raises(lambda s=s: s[::2], RuntimeError, "Trying to slice with a step of 2")
     del s
     gc.collect()
     assert part.tolist() == [99, 3, 4]
