@@ -213,17 +213,43 @@ static PyObject *raise_single(const mt_py_func *f, const mt_op *op, PyObject *co
     return NULL;
 }
 
+/* The one overload that takes so many arguments, deprecated ones aside; NULL when there are more or none. */
+static const mt_op *plausible(const mt_py_func *f, Py_ssize_t n)
+{
+    const mt_op *found = NULL;
+
+    for (int i = 0; i < f->n_overloads; i++) {
+        const mt_op *op = f->overloads[i];
+        int least = 0, most = op->n_args - (f->kind == MT_PY_METHOD);
+
+        if (op->flags & MT_OPF_DEPRECATED)
+            continue;
+        for (int k = f->kind == MT_PY_METHOD; k < op->n_args; k++)
+            least += !(op->args[k].flags & MT_ARGF_DEFAULT);
+        most += (f->flags & MT_PY_HAS_OUT) && (op->flags & MT_OPF_OUT_OK);
+        if (n < least || n > most)
+            continue;
+        if (found)
+            return NULL;
+        found = op;
+    }
+    return found;
+}
+
 PyObject *mt_py_bind_error(const mt_py_func *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames)
 {
     mt_strbuf s = MT_STRBUF_INIT;
     Py_ssize_t n_kw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    int n_shown = 0;
 
     (void)self;
     if (PyErr_Occurred())
         return NULL;
     if (f->n_overloads == 1)
         return raise_single(f, f->overloads[0], args, nargs, kwnames);
+    if (plausible(f, nargs + n_kw))
+        return raise_single(f, plausible(f, nargs + n_kw), args, nargs, kwnames);
     mt_strbuf_printf(&s, "%s() received an invalid combination of arguments - got (", f->name);
     for (Py_ssize_t i = 0; i < nargs; i++)
         mt_strbuf_printf(&s, "%s%s", i ? ", " : "", short_type(args[i]));
@@ -233,12 +259,16 @@ PyObject *mt_py_bind_error(const mt_py_func *f, PyObject *self, PyObject *const 
         mt_strbuf_printf(&s, "%s%s=%s", i || nargs ? ", " : "", name ? name : "?", short_type(args[nargs + i]));
     }
     PyErr_Clear();
-    mt_strbuf_puts(&s, "), but expected one of:");
+    for (int i = 0; i < f->n_overloads; i++)
+        n_shown += !(f->overloads[i]->flags & MT_OPF_DEPRECATED);
+    mt_strbuf_puts(&s, n_shown == 1 ? "), but expected " : "), but expected one of:");
     for (int i = 0; i < f->n_overloads; i++) {
-        mt_strbuf_puts(&s, "\n * ");
+        if (f->overloads[i]->flags & MT_OPF_DEPRECATED)
+            continue;
+        mt_strbuf_puts(&s, n_shown == 1 ? "" : "\n * ");
         put_signature(&s, f, f->overloads[i]);
     }
-    mt_strbuf_puts(&s, "\n");
+    mt_strbuf_puts(&s, n_shown == 1 ? "" : "\n");
     if (s.failed)
         PyErr_NoMemory();
     else
