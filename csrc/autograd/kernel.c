@@ -386,6 +386,9 @@ static int in_place_form(mt_call *call)
     bool any;
     int n_edges;
 
+    if (!grad && self && call->op->pointwise && mt_tensor_requires_grad(self) &&
+        mt_autograd_check_inplace(self, true) < 0)
+        return -1;
     if (!grad || !self)
         return run_below(call);
     any = survey_inputs(&n_edges, call, grad) || mt_tensor_requires_grad(self);

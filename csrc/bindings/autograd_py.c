@@ -485,7 +485,7 @@ static PyObject *engine_run(PyObject *module, PyObject *const *args, Py_ssize_t 
     tensors = args[0];
     grads = args[1] == Py_None ? NULL : args[1];
     inputs = args[4] == Py_None ? NULL : args[4];
-    if (grads && PyTuple_GET_SIZE(grads) != PyTuple_GET_SIZE(tensors)) {
+    if (grads && PyTuple_GET_SIZE(grads) < PyTuple_GET_SIZE(tensors)) {
         PyErr_Format(PyExc_RuntimeError, "got %zd tensors and %zd gradients", PyTuple_GET_SIZE(tensors),
                      PyTuple_GET_SIZE(grads));
         return NULL;

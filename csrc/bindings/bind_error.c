@@ -49,11 +49,13 @@ static const char *shown_name(const mt_py_func *f, const mt_op *op, int k)
     return k == 0 && f->kind == MT_PY_FUNCTION && strcmp(op->args[0].name, "self") == 0 ? "input" : op->args[k].name;
 }
 
-static const char *short_type(PyObject *o)
+static const char *shown_type(PyObject *o)
 {
-    const char *name = Py_TYPE(o)->tp_name, *dot = strrchr(name, '.');
+    static const char own[] = "minitorch.";
+    const char *name = Py_TYPE(o)->tp_name;
 
-    return dot ? dot + 1 : name;
+    /* messages say torch.Size and torch.dtype, as the words of the signatures do */
+    return strncmp(name, own, sizeof(own) - 1) == 0 ? name + sizeof("mini") - 1 : name;
 }
 
 /* "(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)" */
@@ -102,7 +104,7 @@ static bool put_bad_element(mt_strbuf *s, const mt_arg_spec *spec, PyObject *val
                                                  : PyFloat_Check(item) || PyLong_Check(item);
 
         if (!fits) {
-            mt_strbuf_printf(s, "%s, but found element of type %s at pos %zd", kind_text(spec), short_type(item), i);
+            mt_strbuf_printf(s, "%s, but found element of type %s at pos %zd", kind_text(spec), shown_type(item), i);
             return true;
         }
     }
@@ -119,7 +121,7 @@ static PyObject *raise_bad_value(const mt_py_func *f, const mt_op *op, int k, Py
         mt_strbuf_printf(&s, "(position %zd) ", position);
     mt_strbuf_puts(&s, "must be ");
     if (!put_bad_element(&s, spec, value))
-        mt_strbuf_printf(&s, "%s, not %s", kind_text(spec), short_type(value));
+        mt_strbuf_printf(&s, "%s, not %s", kind_text(spec), shown_type(value));
     if (!s.failed)
         PyErr_SetString(PyExc_TypeError, s.data);
     else
@@ -252,11 +254,11 @@ PyObject *mt_py_bind_error(const mt_py_func *f, PyObject *self, PyObject *const 
         return raise_single(f, plausible(f, nargs + n_kw), args, nargs, kwnames);
     mt_strbuf_printf(&s, "%s() received an invalid combination of arguments - got (", f->name);
     for (Py_ssize_t i = 0; i < nargs; i++)
-        mt_strbuf_printf(&s, "%s%s", i ? ", " : "", short_type(args[i]));
+        mt_strbuf_printf(&s, "%s%s", i ? ", " : "", shown_type(args[i]));
     for (Py_ssize_t i = 0; i < n_kw; i++) {
         const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, i));
 
-        mt_strbuf_printf(&s, "%s%s=%s", i || nargs ? ", " : "", name ? name : "?", short_type(args[nargs + i]));
+        mt_strbuf_printf(&s, "%s%s=%s", i || nargs ? ", " : "", name ? name : "?", shown_type(args[nargs + i]));
     }
     PyErr_Clear();
     for (int i = 0; i < f->n_overloads; i++)

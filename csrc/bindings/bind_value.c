@@ -52,6 +52,18 @@ static int overload_if(mt_bind *b, PyObject *o)
     return mt_py_overload_add(b, o) < 0 ? -1 : 1;
 }
 
+/* Does an argument bound so far hold integers? */
+static bool among_integers(const mt_bind *b)
+{
+    for (int i = 0; i < b->call.op->n_args; i++) {
+        const mt_value *a = &b->call.arg[i];
+
+        if (a->kind == MT_ARG_TENSOR && a->v.tensor && mt_dtype_is_integral((mt_dtype)a->v.tensor->dtype, true))
+            return true;
+    }
+    return false;
+}
+
 static int number_as_tensor(mt_bind *b, mt_value *out, PyObject *value)
 {
     mt_scalar s;
@@ -59,6 +71,11 @@ static int number_as_tensor(mt_bind *b, mt_value *out, PyObject *value)
 
     if (rc != 1)
         return rc;
+    if (s.is_unsigned) { /* from 2^63 on: wraps among integers, keeps its value among floating point numbers */
+        double d = mt_scalar_to_double(s);
+
+        s = among_integers(b) ? mt_scalar_from_int(s.v.i) : mt_scalar_from_double(d);
+    }
     if (b->n_tensors == MT_BIND_MAX_TEMPS)
         return 0;
     if (mt_tensor_from_scalar(&b->tensor[b->n_tensors], s) < 0) {
@@ -201,11 +218,17 @@ static int int_element(mt_bind *b, int64_t *out, PyObject *item)
             *out = s.v.i;
             return 1;
         }
+    } else if (PyIndex_Check(item) && !PySequence_Check(item)) { /* any object with __index__ */
+        PyObject *index = PyNumber_Index(item);
+
+        rc = index ? mt_py_to_int(out, index) : -1;
+        Py_XDECREF(index);
+        return rc;
     }
     return overload_if(b, item);
 }
 
-static int ints_from(mt_bind *b, mt_value *out, PyObject *const *items, Py_ssize_t n)
+static int ints_from(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObject *const *items, Py_ssize_t n)
 {
     int64_t *room = mt_bind_ints(b, n);
 
@@ -214,6 +237,10 @@ static int ints_from(mt_bind *b, mt_value *out, PyObject *const *items, Py_ssize
     for (Py_ssize_t i = 0; i < n; i++) {
         int rc = i == 0 && PyBool_Check(items[0]) ? 0 : int_element(b, &room[i], items[i]);
 
+        if (rc < 0 && PyErr_ExceptionMatches(PyExc_ValueError))
+            PyErr_Format(PyExc_TypeError,
+                         "%s(): argument '%s' failed to unpack the object at pos %zd with error \"Overflow when unpacking "
+                         "long long\"", b->call.op->name, spec->name, i + 1);
         if (rc != 1)
             return rc;
     }
@@ -231,7 +258,7 @@ static int bind_ints(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObjec
     out->kind = MT_ARG_INTS;
     if (PyTuple_Check(value) || PyList_Check(value)) {
         tuple = hold_sequence(b, value);
-        return tuple ? ints_from(b, out, &PyTuple_GET_ITEM(tuple, 0), PyTuple_GET_SIZE(tuple)) : -1;
+        return tuple ? ints_from(b, spec, out, &PyTuple_GET_ITEM(tuple, 0), PyTuple_GET_SIZE(tuple)) : -1;
     }
     if (spec->fixed > 0) {
         rc = mt_py_to_int(&one, value);
@@ -254,7 +281,7 @@ int mt_bind_spread(mt_bind *b, const mt_arg_spec *spec, PyObject *const *args, P
     mt_value *out = &b->call.arg[spec->index];
 
     out->kind = MT_ARG_INTS;
-    return ints_from(b, out, args, n);
+    return ints_from(b, spec, out, args, n);
 }
 
 static int bind_floats(mt_bind *b, mt_value *out, PyObject *value)

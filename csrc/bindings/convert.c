@@ -25,13 +25,10 @@ static int from_long(mt_scalar *out, PyObject *o)
     if (i == -1 && PyErr_Occurred())
         return -1;
     if (overflow) {
-        uint64_t u = overflow > 0 ? PyLong_AsUnsignedLongLong(o) : (uint64_t)-1;
+        uint64_t u = PyLong_AsUnsignedLongLong(o); /* words the OverflowError of what does not fit either */
 
-        if (u == (uint64_t)-1 && (overflow < 0 || PyErr_Occurred())) {
-            PyErr_Clear();
-            PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
+        if (u == (uint64_t)-1 && PyErr_Occurred())
             return -1;
-        }
         *out = mt_scalar_from_int((int64_t)u);
         out->is_unsigned = 1;
         return 1;
@@ -140,7 +137,7 @@ int mt_py_to_int(int64_t *out, PyObject *o)
 
         *out = PyLong_AsLongLongAndOverflow(o, &overflow);
         if (overflow) {
-            PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
+            PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
             return -1;
         }
         return *out == -1 && PyErr_Occurred() ? -1 : 1;
@@ -181,6 +178,10 @@ int mt_py_to_double(double *out, PyObject *o)
         }
         *out = mt_scalar_to_double(s);
         return 1;
+    }
+    if (PyLong_Check(o)) { /* of any size that a double holds */
+        *out = PyLong_AsDouble(o);
+        return *out == -1.0 && PyErr_Occurred() ? -1 : 1;
     }
     rc = mt_py_to_scalar(&s, o);
     if (rc != 1 || s.category == MT_CAT_COMPLEX)

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/strbuf.h"
 #include "bindings/bind.h"
+#include "bindings/new_internal.h"
 #include "core/shape.h"
 #include "ops.h"
 
@@ -236,7 +237,7 @@ static int int_of(PyObject *o, int64_t *out)
 
     *out = PyLong_AsLongLongAndOverflow(o, &overflow);
     if (overflow) {
-        PyErr_SetString(PyExc_ValueError, "an index does not fit into 64 bits");
+        PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
         return -1;
     }
     return *out == -1 && PyErr_Occurred() ? -1 : 0;
@@ -300,6 +301,11 @@ static int apply_bool(walk *w, bool value)
     return apply_tensor(w, t);
 }
 
+static bool is_numpy_bool(PyObject *o)
+{
+    return strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0;
+}
+
 static int apply_item(walk *w, PyObject *o)
 {
     int64_t i;
@@ -316,7 +322,11 @@ static int apply_item(walk *w, PyObject *o)
         return apply_tensor_object(w, o);
     if (PyLong_Check(o))
         return int_of(o, &i) < 0 ? -1 : apply_int(w, i);
-    if (PyFloat_Check(o) || PyUnicode_Check(o) || PyDict_Check(o) || PyBytes_Check(o))
+    if (PyUnicode_Check(o) || PyBytes_Check(o)) {
+        PyErr_Format(PyExc_TypeError, "an index is no %s", Py_TYPE(o)->tp_name);
+        return -1;
+    }
+    if (PyFloat_Check(o) || PyDict_Check(o) || is_numpy_bool(o))
         return bad_index(o);
     if (PyIndex_Check(o) && !PySequence_Check(o)) {
         PyObject *index = PyNumber_Index(o);
@@ -433,16 +443,20 @@ static PyObject *get_with_override(PyObject *self, PyObject *key)
     return result;
 }
 
-/* Does an item of the index override (behaviour M6.03)? */
+/* Does an item of the index override (behaviour M6.03)? Any object can. */
+static bool item_overrides(PyObject *o)
+{
+    return !PyLong_CheckExact(o) && !PySlice_Check(o) && o != Py_None && mt_py_has_torch_function(o);
+}
+
 static bool key_overrides(PyObject *key)
 {
-    if (PyTuple_Check(key)) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
-            if (mt_py_is_tensor(PyTuple_GET_ITEM(key, i)) && mt_py_has_torch_function(PyTuple_GET_ITEM(key, i)))
-                return true;
-        return false;
-    }
-    return mt_py_is_tensor(key) && mt_py_has_torch_function(key);
+    if (!PyTuple_CheckExact(key))
+        return item_overrides(key);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
+        if (item_overrides(PyTuple_GET_ITEM(key, i)))
+            return true;
+    return false;
 }
 
 static PyObject *get_int(mt_tensor *t, int64_t i)
@@ -501,12 +515,23 @@ static int value_tensor(mt_tensor **out, mt_tensor *self, PyObject *value)
         *out = mt_tensor_ref(mt_py_impl(value));
         return 0;
     }
-    rc = mt_py_to_scalar(&s, value);
-    if (rc < 0)
+    if (is_numpy_bool(value) || (mt_py_is_array_scalar(value) && !PyIndex_Check(value) && !PyFloat_Check(value) &&
+                                 !PyComplex_Check(value)))
+        rc = 0; /* only the scalars of NumPy that are numbers of Python, and its integers */
+    else
+        rc = mt_py_to_scalar(&s, value);
+    if (rc < 0) {
+        if (PyErr_ExceptionMatches(PyExc_OverflowError))
+            PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
         return -1;
+    }
     if (rc == 0) {
         PyErr_Format(PyExc_TypeError, "can't assign a %s to a torch.%sTensor", Py_TYPE(value)->tp_name,
                      mt_dtype_table[self->dtype].legacy);
+        return -1;
+    }
+    if (s.is_unsigned) {
+        PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
         return -1;
     }
     if (s.category == MT_CAT_COMPLEX && !mt_dtype_is_complex((mt_dtype)self->dtype)) {
@@ -536,6 +561,37 @@ static int drop_leading_ones(mt_tensor **value, int ndim)
     return 0;
 }
 
+/* The same for tensor indices, whose result has more dims than the view when an index has several. */
+static int drop_beyond_index(mt_tensor **value, const walk *w)
+{
+    int ndim = w->view->ndim, widest = 0;
+
+    for (int i = 0; i < w->view->ndim; i++)
+        if (w->index[i]) {
+            bool is_mask = w->index[i]->dtype == MT_DTYPE_b8 || w->index[i]->dtype == MT_DTYPE_u8;
+            int own = is_mask ? 1 : w->index[i]->ndim;
+
+            ndim -= is_mask ? w->index[i]->ndim : 1;
+            widest = own > widest ? own : widest;
+        }
+    return drop_leading_ones(value, ndim + widest);
+}
+
+/* A part of the target itself takes the target's shape first: only so do the checks of overlap let it pass. */
+static int spread_own_part(mt_tensor **value, const mt_tensor *target)
+{
+    mt_tensor *wide = NULL;
+
+    if (mt_shape_equal(target->ndim, target->size, (*value)->ndim, (*value)->size) ||
+        mt_overlap_between(target, *value) != MT_OVERLAP_YES)
+        return 0;
+    if (mt_expand(&wide, *value, (mt_ints){target->size, target->ndim}, false) < 0)
+        return -1;
+    mt_tensor_unref(*value);
+    *value = wide;
+    return 0;
+}
+
 static int assign(PyObject *self, PyObject *key, PyObject *value)
 {
     mt_tensor *t = mt_py_impl(self), *v = NULL;
@@ -547,7 +603,8 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
     if (value_tensor(&v, t, value) < 0)
         goto fail;
     if (w.n_index == 0) {
-        if (drop_leading_ones(&v, w.view->ndim) < 0 || mt_copy_inplace(w.view, v, false) < 0) {
+        if (drop_leading_ones(&v, w.view->ndim) < 0 || spread_own_part(&v, w.view) < 0 ||
+            mt_copy_inplace(w.view, v, false) < 0) {
             raise_c();
             goto fail;
         }
@@ -559,7 +616,7 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
                          mt_dtype_table[t->dtype].legacy, mt_dtype_table[v->dtype].legacy);
             goto fail;
         }
-        if (mt_index_put_inplace(w.view, index_list(&w), v, false) < 0) {
+        if (drop_beyond_index(&v, &w) < 0 || mt_index_put_inplace(w.view, index_list(&w), v, false) < 0) {
             raise_c();
             goto fail;
         }
@@ -578,7 +635,7 @@ static int tensor_setitem(PyObject *self, PyObject *key, PyObject *value)
         return -1;
     }
     if (MT_UNLIKELY(mt_py_needs_override(self) || key_overrides(key) ||
-                    (mt_py_is_tensor(value) && mt_py_has_torch_function(value)))) {
+                    item_overrides(value))) {
         PyObject *args = PyTuple_Pack(3, self, key, value), *result;
 
         result = args ? mt_py_override_method(self, "__setitem__", args, NULL) : NULL;

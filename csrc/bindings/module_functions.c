@@ -374,7 +374,39 @@ static PyObject *func_records(PyObject *module, PyObject *unused)
     return list;
 }
 
+static int metadata_flag(PyObject *metadata, const char *name)
+{
+    PyObject *value = PyDict_GetItemString(metadata, name); /* borrowed */
+
+    return value ? PyObject_IsTrue(value) : 0;
+}
+
+/* The lazy bits of a tensor that was put together from its memory. */
+static PyObject *set_tensor_metadata(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    mt_tensor *t;
+    int conj, neg;
+
+    (void)module;
+    if (nargs != 2 || !mt_py_is_tensor(args[0]) || !PyDict_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "_set_tensor_metadata(tensor, metadata): expected a tensor and a dict");
+        return NULL;
+    }
+    conj = metadata_flag(args[1], "conj");
+    neg = metadata_flag(args[1], "neg");
+    if (conj < 0 || neg < 0)
+        return NULL;
+    t = mt_py_impl(args[0]);
+    if (conj && !mt_dtype_is_complex((mt_dtype)t->dtype)) {
+        PyErr_SetString(PyExc_RuntimeError, "only complex tensors have a conjugate bit");
+        return NULL;
+    }
+    t->flags |= (conj ? MT_FLAG_CONJ : 0) | (neg ? MT_FLAG_NEG : 0);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"_set_tensor_metadata", (PyCFunction)(void (*)(void))set_tensor_metadata, METH_FASTCALL, NULL},
     {"get_default_dtype", get_default_dtype, METH_NOARGS, "get_default_dtype() -> dtype"},
     {"_set_default_dtype", set_default_dtype, METH_O, NULL},
     {"promote_types", (PyCFunction)(void (*)(void))promote_types, METH_FASTCALL, "promote_types(type1, type2) -> dtype"},

@@ -279,10 +279,18 @@ static PyGetSetDef node_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+static PyObject *node_repr(PyObject *o)
+{
+    const char *name = Py_TYPE(o)->tp_name, *dot = strrchr(name, '.');
+
+    return PyUnicode_FromFormat("<%s object at %p>", dot ? dot + 1 : name, (void *)o);
+}
+
 PyTypeObject mt_NodeBase_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._NodeBase",
     .tp_basicsize = sizeof(node_object),
     .tp_dealloc = node_dealloc,
+    .tp_repr = node_repr,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .tp_traverse = node_traverse,
     .tp_clear = node_clear,

@@ -3,6 +3,7 @@
    gradient, no mode), then goes through the binder as the method call would. A TypeError of a binary slot becomes
    NotImplemented, so that Python tries the other operand. */
 #include "bindings/bind.h"
+#include "bindings/new_internal.h"
 
 #include <string.h>
 
@@ -117,11 +118,11 @@ static inline int short_inplace(PyObject **result, const mt_op *op, PyObject *a,
     return 1;
 }
 
-/* A slot: METHOD of the left tensor, REFLECTED method of the right one when the left is no tensor. */
+/* A slot: METHOD of the left tensor, REFLECTED of the right one, which comes first, when the left is no tensor. */
 #define SHORT(slot) (find(&slot) ? slot.func->overloads[0] : NULL)
 #define BINARY(slot, method, reflected)                                                    \
     static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                           \
-    static lazy_func lazy_r##slot = {reflected, MT_PY_METHOD, NULL};                       \
+    static lazy_func lazy_r##slot = {reflected, MT_PY_FUNCTION, NULL};                     \
     static PyObject *tensor_##slot(PyObject *a, PyObject *b)                               \
     {                                                                                      \
         PyObject *result = NULL;                                                           \
@@ -173,14 +174,12 @@ static PyObject *reflected_function(lazy_func *lazy, PyObject *a, PyObject *b)
 
     if (!f)
         return NULL;
-    if (mt_py_is_number(a)) {
+    result = mt_py_call(f, NULL, (PyObject *[]){a, b}, 2, NULL);
+    if (!result && mt_py_is_number(a) && f->overloads[0]->pointwise && PyErr_ExceptionMatches(PyExc_TypeError)) {
         /* Functions without a number overload on the left take the number as a tensor of its own. */
         mt_scalar s;
         mt_tensor *t = NULL;
 
-        result = mt_py_call(f, NULL, (PyObject *[]){a, b}, 2, NULL);
-        if (result || !PyErr_ExceptionMatches(PyExc_TypeError))
-            return result;
         PyErr_Clear();
         if (mt_py_to_scalar(&s, a) != 1)
             return NULL;
@@ -189,10 +188,9 @@ static PyObject *reflected_function(lazy_func *lazy, PyObject *a, PyObject *b)
         number = mt_py_wrap(t);
         if (!number)
             return NULL;
-        a = number;
+        result = mt_py_call(f, NULL, (PyObject *[]){number, b}, 2, NULL);
+        Py_DECREF(number);
     }
-    result = mt_py_call(f, NULL, (PyObject *[]){a, b}, 2, NULL);
-    Py_XDECREF(number);
     return result;
 }
 
@@ -201,13 +199,38 @@ BINARY(mul, "mul", "mul")
 BINARY(and, "bitwise_and", "bitwise_and")
 BINARY(or, "bitwise_or", "bitwise_or")
 BINARY(xor, "bitwise_xor", "bitwise_xor")
-BINARY_FUNCTION(sub, "sub", "sub")
-BINARY_FUNCTION(truediv, "div", "div")
+BINARY(sub, "sub", "rsub")
 BINARY_FUNCTION(floordiv, "floor_divide", "floor_divide")
 BINARY_FUNCTION(remainder, "remainder", "remainder")
 BINARY_FUNCTION(matmul, "matmul", "matmul")
 BINARY_FUNCTION(lshift, "bitwise_left_shift", "bitwise_left_shift")
 BINARY_FUNCTION(rshift, "bitwise_right_shift", "bitwise_right_shift")
+
+static lazy_func lazy_truediv = {"div", MT_PY_METHOD, NULL}, lazy_reciprocal = {"reciprocal", MT_PY_METHOD, NULL};
+
+/* A number or an array divided by a tensor multiplies the reciprocal, which rounds in its own way. */
+static PyObject *divide_by_tensor(PyObject *a, PyObject *b)
+{
+    PyObject *reciprocal = find(&lazy_reciprocal) ? mt_py_call(lazy_reciprocal.func, b, NULL, 0, NULL) : NULL;
+    PyObject *result = reciprocal ? PyNumber_Multiply(reciprocal, a) : NULL;
+
+    Py_XDECREF(reciprocal);
+    return not_implemented_on_type_error(result);
+}
+
+static PyObject *tensor_truediv(PyObject *a, PyObject *b)
+{
+    PyObject *result = NULL;
+
+    if (!mt_py_is_tensor(a))
+        return divide_by_tensor(a, b);
+    if (!find(&lazy_truediv))
+        return NULL;
+    if (short_binary(&result, lazy_truediv.func->overloads[0], a, b))
+        return result;
+    return not_implemented_on_type_error(call2(&lazy_truediv, a, b));
+}
+
 INPLACE(iadd, "add_")
 INPLACE(isub, "sub_")
 INPLACE(imul, "mul_")
@@ -427,6 +450,22 @@ static lazy_func compare_funcs[] = {
     [Py_NE] = {"ne", MT_PY_METHOD, NULL}, [Py_GT] = {"gt", MT_PY_METHOD, NULL}, [Py_GE] = {"ge", MT_PY_METHOD, NULL},
 };
 
+/* An array on the right is compared as the tensor it makes; without one of its dtype Python asks the array. */
+static PyObject *equal_array(lazy_func *lazy, PyObject *a, PyObject *array)
+{
+    mt_tensor *t = NULL;
+    PyObject *other, *result;
+
+    if (mt_py_tensor_from_array(&t, array, true) < 0)
+        return not_implemented_on_type_error(NULL);
+    other = mt_py_wrap(t);
+    if (!other)
+        return NULL;
+    result = not_implemented_on_type_error(call2(lazy, a, other));
+    Py_DECREF(other);
+    return result;
+}
+
 PyObject *mt_py_tensor_richcompare(PyObject *a, PyObject *b, int op)
 {
     lazy_func *lazy = &compare_funcs[op];
@@ -436,5 +475,7 @@ PyObject *mt_py_tensor_richcompare(PyObject *a, PyObject *b, int op)
         return NULL;
     if (short_binary(&result, lazy->func->overloads[0], a, b))
         return result;
+    if (op == Py_EQ && mt_py_is_array(b))
+        return equal_array(lazy, a, b);
     return not_implemented_on_type_error(call2(lazy, a, b));
 }

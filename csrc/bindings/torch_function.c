@@ -229,11 +229,30 @@ done:
     return result;
 }
 
+static int collect(PyObject **overloaded, int *n, PyObject *o)
+{
+    if (!mt_py_has_torch_function(o))
+        return 0;
+    return insert_overloaded(overloaded, n, MT_BIND_MAX_OVERLOADED, o) < 0 ? -1 : 0;
+}
+
 static PyObject *override_with(PyObject *self, PyObject *func, PyObject *args, PyObject *kwargs)
 {
-    bool own = mt_py_has_torch_function(self);
-    PyObject *result = func ? mt_py_handle_override(func, &self, own, args, kwargs) : NULL;
+    PyObject *overloaded[MT_BIND_MAX_OVERLOADED], *result = NULL;
+    int n = 0;
 
+    if (func && args && collect(overloaded, &n, self) == 0) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
+            PyObject *o = PyTuple_GET_ITEM(args, i);
+            bool is_tuple = PyTuple_CheckExact(o); /* an index of several items */
+
+            for (Py_ssize_t k = 0; k < (is_tuple ? PyTuple_GET_SIZE(o) : 1); k++)
+                if (collect(overloaded, &n, is_tuple ? PyTuple_GET_ITEM(o, k) : o) < 0)
+                    goto done;
+        }
+        result = mt_py_handle_override(func, overloaded, n, args, kwargs);
+    }
+done:
     Py_XDECREF(func);
     return result;
 }

@@ -244,6 +244,35 @@ int mt_redispatch(mt_call *call, mt_key key)
 
 /* --- kernels of the dispatcher itself --- */
 
+static int refuse_inference(const mt_tensor *t)
+{
+    if (MT_LIKELY(!t || !(t->flags & MT_FLAG_INFERENCE)))
+        return 0;
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
+                        "to get a normal tensor before doing inplace update.");
+}
+
+/* Inference tensors have no version: only inference mode may write them. */
+static int check_written(const mt_call *call)
+{
+    const mt_value *self = &call->arg[0];
+    int rc = 0;
+
+    if (mt_thread.inference_mode)
+        return 0;
+    if (call->variant == MT_VARIANT_OUT) {
+        for (int i = 0; rc == 0 && i < call->n_outs; i++)
+            rc = refuse_inference(call->out[i]);
+    } else if (self->kind == MT_ARG_TENSOR) {
+        rc = refuse_inference(self->v.tensor);
+    } else if (self->kind == MT_ARG_TENSORS) {
+        for (int i = 0; rc == 0 && i < self->v.tensors.n; i++)
+            rc = refuse_inference(self->v.tensors.data[i]);
+    }
+    return rc;
+}
+
 static void bump(mt_tensor *t)
 {
     if (t && !(t->flags & MT_FLAG_INFERENCE))
@@ -298,6 +327,8 @@ int mt_view_inplace_kernel(mt_call *call)
         ndim = self->ndim;
         memcpy(size, self->size, (size_t)ndim * sizeof(size[0]));
     }
+    if (writes && check_written(call) < 0)
+        return -1;
     if (mt_redispatch(call, MT_KEY_VIEW_INPLACE) < 0)
         return -1;
     if (!writes)

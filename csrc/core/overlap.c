@@ -47,13 +47,23 @@ int mt_assert_no_internal_overlap(const mt_tensor *t)
         "single memory location. Please clone() the tensor before performing the operation.");
 }
 
-int mt_assert_no_partial_overlap(const mt_tensor *out, const mt_tensor *in)
+static int shares_memory(void)
 {
-    if (MT_LIKELY(mt_overlap_between(out, in) != MT_OVERLAP_YES))
-        return 0;
     return mt_error_set(
         MT_ERR_RUNTIME,
         "unsupported operation: some elements of the input tensor and the written-to tensor "
         "refer to a single memory location. Please clone() the tensor before performing the "
         "operation.");
+}
+
+int mt_assert_no_partial_overlap(const mt_tensor *out, const mt_tensor *in)
+{
+    return MT_LIKELY(mt_overlap_between(out, in) != MT_OVERLAP_YES) ? 0 : shares_memory();
+}
+
+int mt_assert_no_overlap(const mt_tensor *out, const mt_tensor *in)
+{
+    mt_overlap between = mt_overlap_between(out, in);
+
+    return between != MT_OVERLAP_YES && between != MT_OVERLAP_FULL ? 0 : shares_memory();
 }

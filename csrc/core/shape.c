@@ -213,7 +213,7 @@ int mt_dims_mask(uint64_t *out, const int64_t *dims, int n, int ndim, bool empty
 
     if (ndim > 64)
         return mt_error_set(MT_ERR_RUNTIME, "only tensors with up to 64 dims are supported");
-    if (n < 0 || !dims || (n == 0 && empty_means_all)) {
+    if (n < 0 || (n == 0 && empty_means_all)) {
         *out = ndim >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << ndim) - 1;
         return 0;
     }

@@ -71,5 +71,6 @@ mt_overlap mt_overlap_between(const mt_tensor *a, const mt_tensor *b);
    the operation."). */
 int mt_assert_no_internal_overlap(const mt_tensor *t);
 int mt_assert_no_partial_overlap(const mt_tensor *out, const mt_tensor *in);
+int mt_assert_no_overlap(const mt_tensor *out, const mt_tensor *in); /* nor the very same memory */
 
 #endif

@@ -334,6 +334,13 @@ static int64_t round_to(mt_dtype d, int64_t value)
     return mt_scalar_to_int(s);
 }
 
+static int log2_floor(int64_t value)
+{
+    uint64_t u = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+
+    return 63 - __builtin_clzll(u | 1);
+}
+
 /* The largest integers of a float dtype are spaced wider than 1: the bounds move inside. */
 static void adjust_bounds(mt_dtype d, int64_t *from, int64_t *to)
 {
@@ -341,13 +348,13 @@ static void adjust_bounds(mt_dtype d, int64_t *from, int64_t *to)
 
     rounded = round_to(d, last);
     if (rounded >= *to && last != 0) {
-        int n = (int)floor(log2(fabs((double)last)));
+        int n = log2_floor(last);
 
         *to = rounded - ((int64_t)1 << (n - digits_of(d) + 1 > 0 ? n - digits_of(d) + 1 : 0));
     }
     rounded = round_to(d, *from);
     if (rounded < *from && *from != 0) {
-        int n = (int)floor(log2(fabs((double)*from)));
+        int n = log2_floor(*from);
 
         *from = rounded + ((int64_t)1 << (n - digits_of(d) + 1 > 0 ? n - digits_of(d) + 1 : 0));
     }

@@ -308,6 +308,47 @@ fail:
     return rc;
 }
 
+/* out= shares no memory with an argument. */
+int mt_check_apart(mt_call *call)
+{
+    if (call->variant != MT_VARIANT_OUT)
+        return 0;
+    for (int i = 0; i < call->op->n_args; i++)
+        if (call->arg[i].kind == MT_ARG_TENSOR && call->arg[i].v.tensor &&
+            mt_assert_no_overlap(call->out[0], call->arg[i].v.tensor) < 0)
+            return -1;
+    return 0;
+}
+
+int mt_check_nonzero(mt_call *call)
+{
+    if (call->variant == MT_VARIANT_OUT && call->out[0]->dtype != MT_DTYPE_i64)
+        return mt_error_set(MT_ERR_RUNTIME, "nonzero: Expected out tensor to have scalar type Long but got scalar type%s",
+                            mt_dtype_table[call->out[0]->dtype].legacy);
+    return mt_check_apart(call);
+}
+
+int mt_check_masked_select(mt_call *call)
+{
+    if (call->variant == MT_VARIANT_OUT && call->out[0]->dtype != mt_arg_tensor(&call->arg[0])->dtype)
+        return mt_error_set(MT_ERR_RUNTIME, "masked_select(): self and result must have the same scalar type");
+    return mt_check_apart(call);
+}
+
+/* Argument 2 says which kind of integers the result has. */
+int mt_check_searchsorted_out(mt_call *call)
+{
+    bool narrow = call->arg[2].v.b;
+
+    if (call->variant == MT_VARIANT_OUT && call->out[0]->dtype != (narrow ? MT_DTYPE_i32 : MT_DTYPE_i64))
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or "
+                            "Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype %s "
+                            "and out_int32 flag is %s",
+                            mt_dtype_table[call->out[0]->dtype].legacy, narrow ? "True" : "False");
+    return 0;
+}
+
 int mt_check_binary_cross_entropy(mt_call *call)
 {
     mt_tensor *self = mt_arg_tensor(&call->arg[0]), *target = mt_arg_tensor(&call->arg[1]);

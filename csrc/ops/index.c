@@ -395,7 +395,7 @@ fail:
     return rc;
 }
 
-/* values may share memory with self, or be broadcast from a number of the processor. */
+/* values may share memory with self in ways too hard to tell, or be broadcast from a number of the processor. */
 static int put(mt_tensor *self, mt_tensors indices, mt_tensor *values, bool accumulate)
 {
     mt_tensor *apart = NULL, *dense = NULL, *target = self;
@@ -448,6 +448,10 @@ int mt_impl_index_put_inplace(mt_tensor *self, mt_tensors indices, mt_tensor *va
     if (rc != 0)
         return rc < 0 ? -1 : 0;
     rc = -1;
+    MT_TRY(mt_assert_no_overlap(self, values));
+    for (int i = 0; i < indices.n; i++)
+        if (indices.data[i])
+            MT_TRY(mt_assert_no_overlap(self, indices.data[i]));
     MT_TRY(resolve(&list, self, indices));
     for (int i = 0; i < list.n; i++)
         any |= list.data[i] != NULL;

@@ -294,7 +294,7 @@ int mt_meta_index_fill(mt_call *call)
 
 int mt_meta_gather(mt_call *call)
 {
-    mt_tensor *self = mt_arg_tensor(&call->arg[0]), *index = mt_arg_tensor(&call->arg[2]), *out = call->out[0];
+    mt_tensor *self = mt_arg_tensor(&call->arg[0]), *index = mt_arg_tensor(&call->arg[2]);
     int64_t dim = mt_arg_int(&call->arg[1]);
     mt_shape_text a, b;
 
@@ -302,9 +302,8 @@ int mt_meta_gather(mt_call *call)
         return -1;
     if (!is_index_dtype(index))
         return mt_error_set(MT_ERR_RUNTIME, "gather(): Expected dtype int32/int64 for index");
-    if (out && out->dtype != self->dtype)
-        return mt_error_set(MT_ERR_RUNTIME, "Expected out tensor to have dtype %s, but got %s instead",
-                            mt_dtype_element((mt_dtype)self->dtype), mt_dtype_element((mt_dtype)out->dtype));
+    if (mt_meta_exact_out(call, 0, (mt_dtype)self->dtype) < 0)
+        return -1;
     if (index->numel > 0) {
         if ((self->ndim ? self->ndim : 1) != (index->ndim ? index->ndim : 1))
             return mt_error_set(MT_ERR_RUNTIME,

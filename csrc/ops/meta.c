@@ -217,3 +217,11 @@ int mt_meta_scalar_int64(mt_call *call)
 {
     return mt_out_prepare(call, 0, MT_DTYPE_i64, 0, NULL, NULL, first_tensor(call)->device, false);
 }
+
+int mt_meta_exact_out(const mt_call *call, int k, mt_dtype dtype)
+{
+    if (!call->out[k] || call->out[k]->dtype == (uint8_t)dtype)
+        return 0;
+    return mt_error_set(MT_ERR_RUNTIME, "Expected out tensor to have dtype %s, but got %s instead", mt_dtype_element(dtype),
+                        mt_dtype_element((mt_dtype)call->out[k]->dtype));
+}

@@ -50,6 +50,9 @@ int mt_meta_common_device(mt_device *out, const mt_call *call);
 /* RuntimeError "expected scalar type Float but found Double" when the dtypes differ. */
 int mt_meta_same_dtype(const mt_tensor *a, const mt_tensor *b);
 
+/* A given output k must have just this dtype. */
+int mt_meta_exact_out(const mt_call *call, int k, mt_dtype dtype);
+
 /* Composites that take only some dtypes: the common dtype of the tensors must be in the bit set. */
 int mt_meta_require_dtypes(const mt_call *call, unsigned allowed);
 /* The error for a dtype without a loop, in PyTorch's words for the op. */

@@ -2,6 +2,7 @@
 /* Outputs of composites: a finished value becomes output k. Given tensors (in-place, out=) are
    checked and resized like those of kernels, then written by copy_ through the dispatcher, so that
    versions and history follow. */
+#include "core/dispatch.h"
 #include "core/frame.h"
 #include "core/shape.h"
 #include "ops/meta.h"
@@ -21,6 +22,10 @@ int mt_out_assign(mt_call *call, int k, mt_tensor *value)
     }
     if (out == value)
         return 0;
+    if (call->variant == MT_VARIANT_OUT && mt_thread.grad_mode && mt_tensor_requires_grad(value))
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "%s(): functions with out=... arguments don't support automatic differentiation, but one of "
+                            "the arguments requires grad.", call->op->name);
     if (is_ordered)
         mt_shape_strides_like(stride, value);
     if (call->op->flags & MT_OPF_FACTORY) /* numbers from nothing: any shape and dtype will do */

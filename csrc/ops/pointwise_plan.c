@@ -252,10 +252,28 @@ static int check_output_dtype(const mt_pointwise_plan *p, const mt_call *call)
     return 0;
 }
 
+/* What a given output must be whatever the dtypes: PyTorch complains of memory, then of shapes, then of dtypes. */
+static int check_output_memory(const mt_pointwise_plan *p, const mt_tensor *out)
+{
+    if (mt_assert_no_internal_overlap(out) < 0)
+        return -1;
+    for (int i = 0; i < p->n_in; i++)
+        if (p->in[i] && mt_assert_no_partial_overlap(out, p->in[i]) < 0)
+            return -1;
+    return 0;
+}
+
 int mt_pointwise_plan_make(mt_pointwise_plan *p, const mt_call *call)
 {
-    if (gather_operands(p, call) < 0 || find_device(p) < 0 || find_shape(p) < 0 ||
-        find_dtypes(p, call) < 0)
+    const mt_tensor *out = call->out[0];
+
+    if (gather_operands(p, call) < 0 || (out && check_output_memory(p, out) < 0) || find_device(p) < 0 ||
+        find_shape(p) < 0)
+        return -1;
+    if (call->variant == MT_VARIANT_INPLACE &&
+        mt_out_refuse(call, 0, (mt_dtype)out->dtype, p->shape.ndim, p->shape.size, p->device) < 0)
+        return -1;
+    if (find_dtypes(p, call) < 0)
         return -1;
     return check_output_dtype(p, call);
 }

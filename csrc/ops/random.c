@@ -93,23 +93,10 @@ fail:
 
 /* --- like another tensor --- */
 
-static int make_like(mt_tensor **out, mt_tensor *self, mt_dtype dtype, mt_device device, int format)
-{
-    mt_dtype d = dtype == MT_DTYPE_NONE ? (mt_dtype)self->dtype : dtype;
-    mt_device where = mt_device_is_none(device) ? self->device : device;
-
-    if (mt_device_check(&where) < 0)
-        return -1;
-    if (!mt_device_equal(where, self->device) || format == MT_FORMAT_CONTIGUOUS)
-        return mt_tensor_new(out, d, self->ndim, self->size, where);
-    return mt_tensor_new_like(out, self, d);
-}
-
 int mt_impl_rand_like(mt_tensor **out, mt_tensor *self, mt_generator *generator, mt_dtype dtype, int layout,
                       mt_device device, const bool *pin_memory, int memory_format)
 {
-    (void)layout, (void)pin_memory;
-    if (make_like(out, self, dtype, device, memory_format) < 0)
+    if (mt_impl_empty_like(out, self, dtype, layout, device, pin_memory, memory_format) < 0)
         return -1;
     if (mt_uniform_inplace(*out, 0.0, 1.0, generator) < 0)
         mt_tensor_clear(out);
@@ -119,8 +106,7 @@ int mt_impl_rand_like(mt_tensor **out, mt_tensor *self, mt_generator *generator,
 int mt_impl_randn_like(mt_tensor **out, mt_tensor *self, mt_generator *generator, mt_dtype dtype, int layout,
                        mt_device device, const bool *pin_memory, int memory_format)
 {
-    (void)layout, (void)pin_memory;
-    if (make_like(out, self, dtype, device, memory_format) < 0)
+    if (mt_impl_empty_like(out, self, dtype, layout, device, pin_memory, memory_format) < 0)
         return -1;
     if (mt_normal_inplace(*out, 0.0, 1.0, generator) < 0)
         mt_tensor_clear(out);
@@ -130,8 +116,7 @@ int mt_impl_randn_like(mt_tensor **out, mt_tensor *self, mt_generator *generator
 int mt_impl_randint_like_low(mt_tensor **out, mt_tensor *self, int64_t low, int64_t high, mt_generator *generator,
                              mt_dtype dtype, int layout, mt_device device, const bool *pin_memory, int memory_format)
 {
-    (void)layout, (void)pin_memory;
-    if (make_like(out, self, dtype, device, memory_format) < 0)
+    if (mt_impl_empty_like(out, self, dtype, layout, device, pin_memory, memory_format) < 0)
         return -1;
     if (mt_random_inplace_from(*out, low, &high, generator) < 0)
         mt_tensor_clear(out);

@@ -8,7 +8,7 @@
 #include "core/shape.h"
 #include "ops.h"
 
-/* reshape, permute, reshape */
+/* reshape, permute, reshape; never a view of self */
 static int rearrange(mt_tensor **out, mt_tensor *self, mt_ints split, mt_ints order, mt_ints joined)
 {
     mt_tensor *apart = NULL, *moved = NULL;
@@ -17,6 +17,12 @@ static int rearrange(mt_tensor **out, mt_tensor *self, mt_ints split, mt_ints or
     MT_TRY(mt_reshape(&apart, self, split));
     MT_TRY(mt_permute(&moved, apart, order));
     MT_TRY(mt_reshape(out, moved, joined));
+    if ((*out)->storage == self->storage) {
+        mt_tensor_clear(&moved);
+        moved = *out;
+        *out = NULL;
+        MT_TRY(mt_clone(out, moved, MT_FORMAT_CONTIGUOUS));
+    }
     rc = 0;
 fail:
     mt_tensor_clear(&apart);

@@ -7,6 +7,15 @@
 #include "ops.h"
 #include "ops/meta.h"
 
+/* What cannot be cast into: a given output has the dtype itself. */
+static int exact_out(const mt_call *call, int k, mt_dtype dtype)
+{
+    if (!call->out[k] || call->out[k]->dtype == (uint8_t)dtype)
+        return 0;
+    return mt_error_set(MT_ERR_RUNTIME, "expected scalar_type %s but found %s", mt_dtype_table[dtype].legacy,
+                        mt_dtype_table[call->out[k]->dtype].legacy);
+}
+
 /* dim is argument 1; an optional dtype is argument 2. Integers and bool become int64. */
 int mt_meta_scan(mt_call *call)
 {
@@ -35,6 +44,8 @@ int mt_meta_scan_float(mt_call *call)
     if (!mt_dtype_is_float((mt_dtype)self->dtype))
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"logcumsumexp_out_cpu\" not implemented for '%s'",
                             mt_dtype_table[self->dtype].legacy);
+    if (exact_out(call, 0, (mt_dtype)self->dtype) < 0)
+        return -1;
     return mt_out_prepare(call, 0, (mt_dtype)self->dtype, self->ndim, self->size, NULL, self->device, false);
 }
 
@@ -48,7 +59,8 @@ int mt_meta_scan_pair(mt_call *call)
     if (mt_dtype_is_complex((mt_dtype)self->dtype))
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s_cpu\" not implemented for '%s'", call->op->name,
                             mt_dtype_table[self->dtype].legacy);
-    if (mt_out_prepare(call, 0, (mt_dtype)self->dtype, self->ndim, self->size, NULL, self->device, false) < 0)
+    if (exact_out(call, 0, (mt_dtype)self->dtype) < 0 || exact_out(call, 1, MT_DTYPE_i64) < 0 ||
+        mt_out_prepare(call, 0, (mt_dtype)self->dtype, self->ndim, self->size, NULL, self->device, false) < 0)
         return -1;
     return mt_out_prepare(call, 1, MT_DTYPE_i64, self->ndim, self->size, NULL, self->device, false);
 }

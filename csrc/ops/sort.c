@@ -20,7 +20,8 @@ static int prepare_pair(mt_call *call, mt_tensor *self, const int64_t *size)
     }
     if (mt_dtype_is_complex((mt_dtype)self->dtype))
         return mt_error_set(MT_ERR_RUNTIME, "%s does not support complex dtypes on CPU", call->op->name);
-    if (mt_out_prepare(call, 0, (mt_dtype)self->dtype, self->ndim, size, order, self->device, false) < 0)
+    if (mt_meta_exact_out(call, 0, (mt_dtype)self->dtype) < 0 || mt_meta_exact_out(call, 1, MT_DTYPE_i64) < 0 ||
+        mt_out_prepare(call, 0, (mt_dtype)self->dtype, self->ndim, size, order, self->device, false) < 0)
         return -1;
     return mt_out_prepare(call, 1, MT_DTYPE_i64, self->ndim, size, order, self->device, false);
 }

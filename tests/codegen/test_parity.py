@@ -1,5 +1,7 @@
 """The catalog against a running PyTorch: signatures and where each name is visible."""
 
+import ast
+import os
 import re
 
 import pytest
@@ -76,3 +78,37 @@ def test_names_are_where_pytorch_has_them():
             ):
                 wrong.append((e.where, name + "_", "method"))
     assert [w for w in wrong if w[1] not in EXTRA] == []
+
+
+# Overloads without out= here that have it upstream: factories of tensors, lists of results, the parts of normalisation.
+NO_OUT = re.compile(r"(lin|log)space|native_batch_norm|_log_softmax_backward_data|split.*_copy|unbind_copy")
+
+
+def their_signatures():
+    """{function: [(names of the arguments, is there out=)]}, of the stubs that come with PyTorch."""
+    path = os.path.join(os.path.dirname(torch.__file__), "_C", "_VariableFunctions.pyi")
+    found = {}
+    with open(path) as f:
+        tree = ast.parse(f.read())
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            names = [a.arg for a in node.args.args + node.args.kwonlyargs]
+            found.setdefault(node.name, []).append((argument_names(names), "out" in names))
+    return found
+
+
+def argument_names(names):
+    options = ("out", "dtype", "layout", "device", "pin_memory", "requires_grad")
+    return tuple("input" if n == "self" else n for n in names if n not in options)
+
+
+def test_out_is_where_pytorch_has_it():
+    theirs, wrong = their_signatures(), []
+    for e in CATALOG.entries:
+        if "function" not in e.variants or NO_OUT.match(e.name):
+            continue
+        own = argument_names([a.name for a in e.schema.args])
+        upstream = {has for names, has in theirs.get(e.name, ()) if names == own}
+        if len(upstream) == 1 and e.out_ok not in upstream:
+            wrong.append((e.where, e.schema.full_name, e.out_ok))
+    assert wrong == []
