@@ -359,3 +359,16 @@ int mt_impl_pad(mt_tensor **out, mt_tensor *self, mt_ints pad, const char *mode,
            : pairs == 2 ? mt_replication_pad2d(out, self, pad)
                         : mt_replication_pad3d(out, self, pad);
 }
+
+/* reflection_pad2d and its like: two numbers for each dimension that the name counts. */
+int mt_check_pad_length(mt_call *call)
+{
+    const char *name = call->op->name;
+    int given = mt_arg_ints(&call->arg[1]).n, expected = 2 * (name[strlen(name) - 2] - '0');
+
+    if (given == expected)
+        return 0;
+    if (strncmp(name, "reflection", 10) == 0)
+        return mt_error_set(MT_ERR_RUNTIME, "padding size is expected to be %d, but got: %d", expected, given);
+    return mt_error_set(MT_ERR_RUNTIME, "padding size is expected to be %d", expected);
+}

@@ -117,3 +117,12 @@ def test_like_with_a_memory_format(torch):
         x = torch.ones(1, 2, 3, 4, device=device)
         for f in (torch.rand_like, torch.randn_like, lambda x, **k: torch.randint_like(x, 5, **k)):
             assert f(x, memory_format=torch.channels_last).stride() == (24, 1, 8, 2)
+
+
+@pytest.mark.parametrize("call,text", [
+    ("t._C._nn.reflection_pad1d(t.ones(1, 3), [1])", "padding size is expected to be 2, but got: 1"),
+    ("t._C._nn.reflection_pad2d(t.ones(1, 3, 3), [1, 2])", "padding size is expected to be 4, but got: 2"),
+    ("t._C._nn.replication_pad3d(t.ones(1, 3, 3, 3), [1, 2])", "padding size is expected to be 6"),
+])
+def test_length_of_a_padding(torch, call, text):
+    raises(torch, call, RuntimeError, text)
