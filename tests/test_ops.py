@@ -134,7 +134,8 @@ def test_forms_agree(torch, entry):
         args, kwargs = opdb.Filler(torch, dtype).evaluate(expression)
         target = args[0].clone()
         try:
-            method = getattr(torch.Tensor, entry.name + "_", None) or getattr(torch._C._nn, entry.name + "_")
+            name = entry.name + "_"
+            method = next(getattr(space, name) for space in (torch.Tensor, torch, torch._C._nn) if hasattr(space, name))
             returned = method(target, *args[1:], **kwargs)
         except RuntimeError as exc:
             assert "can't be cast" in str(exc) or "doesn't match the broadcast shape" in str(exc), exc

@@ -340,6 +340,15 @@ def compile_entry(catalog, entry):
     return "\n".join(parts)
 
 
+def constant_results(entry):
+    """Bit set of the results of several whose gradient no formula reads."""
+    text, returns = " ".join(g.text for g in entry.grads), entry.schema.returns
+    if len(returns) == 1:
+        return 0
+    names = [r"grad%d" % i + (r"|grad_%s" % name if name else "") for i, (_, name) in enumerate(returns)]
+    return sum(1 << i for i, name in enumerate(names) if not re.search(r"\b(%s)\b" % name, text))
+
+
 def record(catalog, entry, saved):
     out, n = [], len(saved.items)
     if n:
@@ -352,7 +361,7 @@ def record(catalog, entry, saved):
     indices = entry.input_indices()
     out.append("static const uint8_t %s_inputs[] = {%s};" % (entry.c, ", ".join(map(str, indices))))
     out.append(
-        'const mt_grad mt_grad_%s = {"%s", %d, %d, %s, %s_inputs, %s_backward_};'
+        'const mt_grad mt_grad_%s = {"%s", %d, %d, %s, %s_inputs, %s_backward_, %d};'
         % (
             entry.c,
             node_name(catalog, entry),
@@ -361,6 +370,7 @@ def record(catalog, entry, saved):
             entry.c + "_saved" if n else "NULL",
             entry.c,
             entry.c,
+            constant_results(entry),
         )
     )
     return "\n".join(out) + "\n"
@@ -371,7 +381,7 @@ def record_not_implemented(entry):
     indices = [i for i, a in enumerate(entry.schema.args) if a.type.base == "Tensor"]
     return (
         "/* %s */\nstatic const uint8_t %s_inputs[] = {%s};\n"
-        'const mt_grad mt_grad_%s = {"NotImplemented", 0, %d, NULL, %s_inputs, NULL};\n'
+        'const mt_grad mt_grad_%s = {"NotImplemented", 0, %d, NULL, %s_inputs, NULL, 0};\n'
         % (entry.where, entry.c, ", ".join(map(str, indices)), entry.c, len(indices), entry.c)
     )
 

@@ -198,6 +198,7 @@ def flag_text(entry, plan, more=()):
         ("SCALARS_OK", entry.scalars_ok),
         ("NO_IMPL", not plan.works(entry)),
         ("CHECKED", plan.is_checked(entry)),
+        ("ROW_MAJOR", entry.row_major),
     )
     flags += [name for name, on in tests if on]
     return " | ".join("MT_OPF_" + f for f in flags) or "0"

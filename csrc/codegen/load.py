@@ -43,7 +43,7 @@ TEXT = (
     "cname",
 )
 WORDS = ("variants", "dtypes", "operands", "params", "contiguous", "numbers", "alias")
-FLAGS = ("promote_params", "identity", "index_out", "scalars_ok", "factory", "random")
+FLAGS = ("promote_params", "row_major", "identity", "index_out", "scalars_ok", "factory", "random")
 FIELDS = ("op", "grad", "absent", "deprecated", "samples") + TEXT + WORDS + FLAGS
 BODIES = ("kind", "kernel", "expr", "impl", "view")
 OPERAND_COUNT = {"unary": 1, "binary": 2, "compare": 2, "ternary": 3}
@@ -182,6 +182,7 @@ class EntryReader:
             "absent": KINDS,
             "params": KINDS,
             "promote_params": POINTWISE,
+            "row_major": POINTWISE,
             "identity": ("reduce",),
             "index_out": ("reduce",),
         }

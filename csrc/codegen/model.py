@@ -83,6 +83,7 @@ class Entry:
     deprecated: tuple = ()  # of Schema
     numbers: tuple = ()
     scalars_ok: bool = False
+    row_major: bool = False
     factory: bool = False
     random: bool = False
     struct: str = None

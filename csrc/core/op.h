@@ -148,6 +148,7 @@ enum {
     MT_OPF_DEPRECATED = 2048, /* another signature; spec->index says where an argument goes */
     MT_OPF_CHECKED = 4096,    /* has a check of its own (dtypes, zero divisors) in front of the
                                  kernel; asks nothing of floating operands without numbers */
+    MT_OPF_ROW_MAJOR = 8192,  /* pointwise: new results are contiguous whatever the operands are */
 };
 
 /* Pointwise: how operands, promotion and loop are chosen. */
@@ -279,6 +280,8 @@ typedef struct mt_grad {
     const mt_saved_spec *saved;
     const uint8_t *input;         /* argument indices that get a gradient, in argument order */
     mt_backward_fn *backward;     /* NULL: "not implemented" node that raises */
+    uint8_t constant;             /* bit set of the results whose gradient no formula reads: they are
+                                     not differentiable */
 } mt_grad;
 
 typedef struct mt_op {

@@ -149,18 +149,47 @@ static uint64_t integer_pixel(const mt_conv_shape *s, const mt_volume *image, co
     return sum;
 }
 
-static void integers_to_map(const mt_conv_shape *s, const mt_volume *image, const mt_conv_weight *w, const mt_volume *map,
-                            const int64_t *bias)
+/* The transposed form, one pixel of the image: the map's pixels whose kernel reaches it. */
+static uint64_t integer_image_pixel(const mt_conv_shape *s, const mt_volume *map, const mt_conv_weight *w, int64_t n,
+                                    int64_t image_channel, const int64_t at[3])
 {
-    int64_t pixels = mt_conv_product(s->map), channels = s->groups * s->map_channels;
+    const int64_t *x = (const int64_t *)map->data, *k = (const int64_t *)w->data;
+    int64_t group = image_channel / s->image_channels;
+    uint64_t sum = 0;
+
+    for (int64_t tap = 0; tap < mt_conv_product(s->kernel); tap++) {
+        int64_t r[3] = {tap / (s->kernel[1] * s->kernel[2]), tap / s->kernel[2] % s->kernel[1], tap % s->kernel[2]};
+        int64_t from = n * map->batch, weight = image_channel % s->image_channels * w->in;
+        bool inside = true;
+
+        for (int d = 0; d < 3; d++) {
+            int64_t reach = at[d] + s->pad[d] - r[d] * s->dilation[d];
+
+            inside &= reach >= 0 && reach % s->stride[d] == 0 && reach / s->stride[d] < s->map[d];
+            from += reach / s->stride[d] * map->dim[d];
+            weight += r[d] * w->dim[d];
+        }
+        for (int64_t c = group * s->map_channels; inside && c < (group + 1) * s->map_channels; c++)
+            sum += (uint64_t)x[from + c * map->channel] * (uint64_t)k[weight + c * w->out];
+    }
+    return sum;
+}
+
+/* The pixel function of every element of `to`, plus the bias. */
+static void integers_to(const mt_conv_shape *s, const mt_volume *from, const mt_conv_weight *w, const mt_volume *to,
+                        const int64_t *bias, bool to_image)
+{
+    const int64_t *size = to_image ? s->image : s->map;
+    int64_t pixels = mt_conv_product(size), channels = s->groups * (to_image ? s->image_channels : s->map_channels);
 
     for (int64_t i = 0; i < s->n * channels * pixels; i++) {
         int64_t p = i % pixels, c = i / pixels % channels, n = i / pixels / channels;
-        int64_t at[3] = {p / (s->map[1] * s->map[2]), p / s->map[2] % s->map[1], p % s->map[2]};
-        uint64_t sum = integer_pixel(s, image, w, n, c, at) + (uint64_t)(bias ? bias[c] : 0);
+        int64_t at[3] = {p / (size[1] * size[2]), p / size[2] % size[1], p % size[2]};
+        uint64_t sum = (uint64_t)(bias ? bias[c] : 0) + (to_image ? integer_image_pixel(s, from, w, n, c, at)
+                                                                  : integer_pixel(s, from, w, n, c, at));
 
-        ((int64_t *)map->data)[n * map->batch + c * map->channel + at[0] * map->dim[0] + at[1] * map->dim[1] +
-                               at[2] * map->dim[2]] = (int64_t)sum;
+        ((int64_t *)to->data)[n * to->batch + c * to->channel + at[0] * to->dim[0] + at[1] * to->dim[1] +
+                              at[2] * to->dim[2]] = (int64_t)sum;
     }
 }
 
@@ -175,9 +204,7 @@ static int run_forward(mt_tensor *out, mt_tensor *input, mt_tensor *weight, mt_t
 
     to.data = mt_tensor_mutable_data(out);
     if (s.dtype == MT_DTYPE_i64) {
-        if (a->transposed)
-            return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"slow_conv_transpose2d_out_cpu\" not implemented for 'Long'");
-        integers_to_map(&s, &from, &w, &to, b);
+        integers_to(&s, &from, &w, &to, b, a->transposed);
         return 0;
     }
     return a->transposed ? mt_conv_to_image(&s, &from, &w, &to, b) : mt_conv_to_map(&s, &from, &w, &to, b);

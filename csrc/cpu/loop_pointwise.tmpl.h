@@ -79,7 +79,12 @@
 #else
 #define NUMBERS , p0, p1, p2, p3
 #endif
-#define CALL(fname, first, second, third, fourth) FN(fname)(ELEMENTS(first, second, third, fourth) NUMBERS)
+#if IS_HALF && MT_JOIN(MT_HALF_, OP)
+#define FORMULA(fname) MT_LOOP_SYMBOL(MT_JOIN(mt_, fname), XS)
+#else
+#define FORMULA(fname) FN(fname)
+#endif
+#define CALL(fname, first, second, third, fourth) FORMULA(fname)(ELEMENTS(first, second, third, fourth) NUMBERS)
 #define CALL_AT(fname, index) CALL(fname, GET0(a[index]), LOAD(b[index]), LOAD(c[index]), LOAD(d[index]))
 
 #if IS_COMPLEX
@@ -221,6 +226,7 @@ static void LOOP_NAME(char *const *data, const int64_t *stride, int64_t n, const
 #undef GET0
 #undef ELEMENTS
 #undef NUMBERS
+#undef FORMULA
 #undef CALL
 #undef CALL_AT
 #undef NUMBER_IS_ONE

@@ -3,12 +3,14 @@
    for the half types, complex double), scanned there and cast back, so that one loop per accumulator serves all
    dtypes. */
 #include <math.h>
+#include <string.h>
 
 #include "base/parallel.h"
 #include "core/op.h"
 #include "core/shape.h"
 #include "cpu/lines.h"
 #include "kernels.h"
+#include "math/complex_double.h"
 
 #define CHUNK 512
 
@@ -100,6 +102,8 @@ static void scan_c128(mt_c128 *x, int64_t n, mt_c128 *carry, scan_kind kind)
         if (kind == SCAN_SUM) {
             acc.re += x[i].re;
             acc.im += x[i].im;
+        } else if (kind == SCAN_LOGSUMEXP) {
+            acc = mt_z_logaddexp(acc, x[i]);
         } else {
             mt_c128 a = acc;
 
@@ -252,6 +256,11 @@ static int extreme(mt_tensor *values, mt_tensor *indices, mt_tensor *self, int64
         return -1;
     if (self->numel == 0)
         return 0;
+    if (self->ndim == 0) { /* any dtype */
+        memcpy(mt_tensor_mutable_data(values), mt_tensor_const_data(self), mt_tensor_itemsize(self));
+        *(int64_t *)mt_tensor_mutable_data(indices) = 0;
+        return 0;
+    }
     mt_lines_init(&job.lines, tensors, 3, 2, dim);
     job.dtype = (mt_dtype)self->dtype;
     job.acc = mt_dtype_is_float(job.dtype) ? MT_DTYPE_f64 : MT_DTYPE_i64;

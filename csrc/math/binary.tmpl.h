@@ -291,6 +291,14 @@ MT_HD T FN(nextafter)(T a, T b)
     return LIBM(nextafter)(a, b);
 }
 
+/* Exponents beyond any range stay beyond it as an int. */
+MT_HD T FN(ldexp)(T a, T exponent)
+{
+    T e = exponent > 10000 ? NUM(10000) : (exponent < -10000 ? NUM(-10000) : exponent);
+
+    return LIBM(ldexp)(a, (int)e);
+}
+
 MT_HD T FN(xlogy)(T a, T b)
 {
     return ISNAN(b) ? b : (a == 0 ? NUM(0) : a * FN(log)(b));

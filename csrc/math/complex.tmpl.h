@@ -215,6 +215,22 @@ MT_HD T FN(sigmoid)(T a)
     return FN(narrow)(mt_z_div(mt_z_make(1.0, 0.0), mt_z_make(1.0 + e.re, e.im)));
 }
 
+MT_HD T FN(silu)(T a)
+{
+    mt_c128 e = mt_z_exp(mt_z_make(-(double)a.re, -(double)a.im));
+
+    return FN(narrow)(mt_z_div(FN(widen)(a), mt_z_make(1.0 + e.re, e.im)));
+}
+
+/* sin(pi a) / (pi a) */
+MT_HD T FN(sinc)(T a)
+{
+    mt_c128 z = mt_z_make(MT_PI * (double)a.re, MT_PI * (double)a.im);
+
+    return FN(is_zero)(a) ? FN(make)(1, 0)
+                          : FN(narrow)(mt_z_div(mt_z_over_i(mt_z_sinh(mt_z_times_i(z))), z));
+}
+
 MT_HD T FN(sinh)(T a)
 {
     return FN(narrow)(mt_z_sinh(FN(widen)(a)));
@@ -280,6 +296,11 @@ MT_HD T FN(xlogy)(T a, T b)
 {
     return ISNAN(b) ? FN(make)(MT_NAN, MT_NAN)
                     : (FN(is_zero)(a) ? FN(make)(0, 0) : FN(mul)(a, FN(log)(b)));
+}
+
+MT_HD T FN(logaddexp)(T a, T b)
+{
+    return FN(narrow)(mt_z_logaddexp(FN(widen)(a), FN(widen)(b)));
 }
 
 /* --- tests and comparisons --- */

@@ -146,6 +146,25 @@ MT_HD_BIG mt_c128 mt_z_log1p(mt_c128 z)
     return mt_z_log(mt_z_make(1.0 + x, y));
 }
 
+/* log(e^a + e^b). Where the greater real part is infinite the imaginary part of the sum is that of the addends, if it has
+   one at all. */
+MT_HD_BIG mt_c128 mt_z_logaddexp(mt_c128 a, mt_c128 b)
+{
+    mt_c128 low = a.re < b.re ? a : b, high = a.re < b.re ? b : a, sum;
+
+    if (a.re != a.re || a.im != a.im || b.re != b.re || b.im != b.im)
+        return mt_z_make((double)MT_NAN, (double)MT_NAN);
+    if (high.re == low.re && fabs(high.re) == (double)MT_INF) {
+        if (high.re < 0.0)
+            return low;
+        a = mt_z_exp(low);
+        b = mt_z_exp(high);
+        return mt_z_log(mt_z_make(a.re + b.re, a.im + b.im));
+    }
+    sum = mt_z_log1p(mt_z_exp(mt_z_make(low.re - high.re, low.im - high.im)));
+    return mt_z_make(high.re + sum.re, high.im + sum.im);
+}
+
 MT_HD_BIG mt_c128 mt_z_sqrt(mt_c128 z)
 {
     double x = fabs(z.re), y = fabs(z.im), scale = 1.0, t, u;

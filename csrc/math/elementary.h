@@ -3,16 +3,18 @@
    run mt_<op>_fast_<S> over a block and, when mt_<op>_is_rare_<S> holds anywhere in it, repair
    those elements with mt_<op>_<S>. Values of MT_RARE_<op>: 1 float32 and float64, found by a flag;
    2 the same, but float32 has a measure (mt_<op>_rarity_f32, rare beyond MT_RARE_BEYOND_<op>), of
-   which a loop takes the maximum; 3 and 4: float32 only, flag and measure. Two more properties that
+   which a loop takes the maximum; 3 and 4: float32 only, flag and measure. Three more properties that
    loops ask for by pasting: MT_UNIT_<op>, the number is usually 1 and then costs nothing (integers,
-   complex); MT_POWER_<op>, the number is an exponent, small ones of which have loops of their own.
-   */
+   complex); MT_POWER_<op>, the number is an exponent, small ones of which have loops of their own;
+   MT_HALF_<op>, the 16-bit dtypes have formulas of their own, mt_<op>_f16 and mt_<op>_bf16. */
 #ifndef MT_MATH_ELEMENTARY_H
 #define MT_MATH_ELEMENTARY_H
 
 #include "math/elementary_f32.h"
 #include "math/elementary_f64.h"
 #include "math/elementary_more.h"
+
+#define MT_HALF_nextafter 1
 
 #define MT_UNIT_add 1
 #define MT_UNIT_sub 1

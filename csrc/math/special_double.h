@@ -309,12 +309,13 @@ MT_HD_BIG double mt_d_bessel_i_scaled(int order, double x)
     return x != x ? x : (order && x < 0.0 ? -sum : sum);
 }
 
+/* NaN at infinity. */
 MT_HD_BIG double mt_d_bessel_i(int order, double x)
 {
     double s = mt_d_bessel_i_scaled(order, x), a = fabs(x);
 
     if (mt_d_is_inf(a))
-        return order ? x : a;
+        return (double)MT_NAN;
     /* in two steps: the result fits beyond the range of e^x */
     return a > 600.0 ? s * exp(a - 100.0) * exp(100.0) : s * exp(a);
 }

@@ -104,13 +104,18 @@ static int check_bias(const mt_tensor *bias, const mt_tensor *weight, int64_t ch
                         (long long)channels, mt_shape_format(&b, bias->size, bias->ndim));
 }
 
-static int check_dtypes(const mt_tensor *input, const mt_tensor *weight, const mt_tensor *bias)
+static int check_dtypes(const mt_tensor *input, const mt_tensor *weight, const mt_tensor *bias, bool transposed)
 {
+    bool is_other_int = mt_dtype_is_integral((mt_dtype)input->dtype, true) && input->dtype != MT_DTYPE_i64;
+
     if (mt_meta_same_dtype(input, weight) < 0)
         return -1;
     if (bias && bias->dtype != input->dtype)
         return mt_error_set(MT_ERR_RUNTIME, "Input type (%s) and bias type (%s) should be the same",
                             mt_dtype_element((mt_dtype)input->dtype), mt_dtype_element((mt_dtype)bias->dtype));
+    if (transposed && is_other_int)
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"slow_conv_transpose%dd_out_cpu\" not implemented for '%s'",
+                            input->ndim == 5 ? 3 : 2, mt_dtype_table[input->dtype].legacy);
     if (mt_dtype_is_complex((mt_dtype)input->dtype) || input->dtype == MT_DTYPE_b8)
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"slow_conv2d_cpu\" not implemented for '%s'",
                             mt_dtype_table[input->dtype].legacy);
@@ -156,6 +161,17 @@ static int extents(int64_t *kernel, int64_t *padded, const mt_conv_args *a, cons
         mt_mul_overflow(a->pad[d], 2, padded) || mt_add_overflow(*padded, input->size[2 + i], padded))
         return mt_error_set(MT_ERR_RUNTIME, "convolution: padding or dilation is too large");
     return 0;
+}
+
+/* Of the integers only int64 can be spread out. */
+static int check_dilated(const mt_conv_args *a, const mt_tensor *input)
+{
+    bool is_dilated = a->dilation[0] > 1 || a->dilation[1] > 1 || a->dilation[2] > 1;
+
+    if (!is_dilated || !mt_dtype_is_integral((mt_dtype)input->dtype, true) || input->dtype == MT_DTYPE_i64)
+        return 0;
+    return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"slow_conv_dilated<>\" not implemented for '%s'",
+                        mt_dtype_table[input->dtype].legacy);
 }
 
 static int forward_sizes(int64_t *out, const mt_conv_args *a, const mt_tensor *input)
@@ -252,11 +268,11 @@ int mt_meta_convolution(mt_call *call)
         return -1;
     size[0] = input->size[0];
     size[1] = transposed ? weight->size[1] * groups : weight->size[0];
-    if (check_bias(bias, weight, size[1], transposed) < 0 || check_dtypes(input, weight, bias) < 0)
+    if (check_bias(bias, weight, size[1], transposed) < 0 || check_dtypes(input, weight, bias, transposed) < 0)
         return -1;
     mt_conv_args_read(&a, weight, mt_arg_ints(&call->arg[3]), mt_arg_ints(&call->arg[4]), mt_arg_ints(&call->arg[5]),
                       transposed, mt_arg_ints(&call->arg[7]), groups);
-    if (check_kernel(&a) < 0 || (transposed ? transposed_sizes : forward_sizes)(size + 2, &a, input) < 0 ||
+    if (check_dilated(&a, input) < 0 || check_kernel(&a) < 0 || (transposed ? transposed_sizes : forward_sizes)(size + 2, &a, input) < 0 ||
         mt_meta_common_device(&device, call) < 0)
         return -1;
     if (input->size[1] == 0)

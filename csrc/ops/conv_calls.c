@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is made of convolution: conv1d to conv3d and their transposed forms, which take an input without batch dim as a batch
-   of one, padding by name, and the gradients of the gradients, which are convolutions again. */
+   of one, complex convolution as three real ones, padding by name, and the gradients of the gradients, which are convolutions again. */
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -32,6 +32,61 @@ static int check_input(const call_args *c)
                         mt_shape_format(&text, c->input->size, c->input->ndim));
 }
 
+static int run_real(mt_tensor **out, const call_args *c, mt_tensor *input, mt_tensor *weight, mt_tensor *bias)
+{
+    return mt_convolution(out, input, weight, bias, c->stride, c->padding, c->dilation, c->transposed, c->output_padding,
+                          c->groups);
+}
+
+/* t (which may be NULL) as its real part, its imaginary part and the sum of both. */
+static int take_parts(mt_tensor *part[3], mt_tensor *t)
+{
+    if (!t)
+        return 0;
+    if (mt_real(&part[0], t) < 0 || mt_imag(&part[1], t) < 0)
+        return -1;
+    return mt_add(&part[2], part[0], part[1], one);
+}
+
+/* Three real convolutions: of the real parts, of the imaginary parts, and of the sums, which holds the products across. */
+static int run_complex(mt_tensor **out, const call_args *c, mt_tensor *input)
+{
+    mt_tensor *x[3] = {NULL, NULL, NULL}, *w[3] = {NULL, NULL, NULL}, *b[3] = {NULL, NULL, NULL};
+    mt_tensor *y[3] = {NULL, NULL, NULL}, *re = NULL, *im = NULL, *rest = NULL;
+    int rc = -1;
+
+    MT_TRY(take_parts(x, input));
+    MT_TRY(take_parts(w, c->weight));
+    MT_TRY(take_parts(b, c->bias));
+    MT_TRY(run_real(&y[0], c, x[0], w[0], b[0]));
+    MT_TRY(run_real(&y[1], c, x[1], w[1], NULL));
+    MT_TRY(run_real(&y[2], c, x[2], w[2], b[2]));
+    MT_TRY(mt_sub(&re, y[0], y[1], one));
+    MT_TRY(mt_sub(&rest, y[2], y[0], one));
+    MT_TRY(mt_sub(&im, rest, y[1], one));
+    MT_TRY(mt_complex(out, re, im));
+    rc = 0;
+fail:
+    for (int i = 0; i < 3; i++) {
+        mt_tensor_clear(&x[i]);
+        mt_tensor_clear(&w[i]);
+        mt_tensor_clear(&b[i]);
+        mt_tensor_clear(&y[i]);
+    }
+    mt_tensor_clear(&re);
+    mt_tensor_clear(&im);
+    mt_tensor_clear(&rest);
+    return rc;
+}
+
+static int convolve(mt_tensor **out, const call_args *c, mt_tensor *input)
+{
+    bool is_complex = mt_dtype_is_complex((mt_dtype)input->dtype) && c->weight->dtype == input->dtype &&
+                      (!c->bias || c->bias->dtype == input->dtype);
+
+    return is_complex ? run_complex(out, c, input) : run_real(out, c, input, c->weight, c->bias);
+}
+
 static int run(mt_tensor **out, const call_args *c)
 {
     mt_tensor *batch = NULL, *result = NULL;
@@ -40,11 +95,9 @@ static int run(mt_tensor **out, const call_args *c)
     *out = NULL;
     MT_TRY(check_input(c));
     if (c->input->ndim == c->nd + 2)
-        return mt_convolution(out, c->input, c->weight, c->bias, c->stride, c->padding, c->dilation, c->transposed,
-                              c->output_padding, c->groups);
+        return convolve(out, c, c->input);
     MT_TRY(mt_unsqueeze(&batch, c->input, 0));
-    MT_TRY(mt_convolution(&result, batch, c->weight, c->bias, c->stride, c->padding, c->dilation, c->transposed,
-                          c->output_padding, c->groups));
+    MT_TRY(convolve(&result, c, batch));
     MT_TRY(mt_squeeze_dim(out, result, 0));
     rc = 0;
 fail:

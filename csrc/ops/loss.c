@@ -199,35 +199,6 @@ fail:
     return rc;
 }
 
-/* --- binary cross entropy --- */
-
-/* Raises unless every element lies in [0, 1]: there, and only there, x * (1 - x) is not negative. */
-int mt_impl_check_probabilities(mt_tensor **out, mt_tensor *self)
-{
-    mt_tensor *rest = NULL, *product = NULL, *zero = NULL, *inside = NULL, *all = NULL;
-    mt_scalar value = mt_scalar_from_int(1);
-    int rc = -1;
-
-    if (self->device.type != MT_DEVICE_META) {
-        MT_TRY(mt_rsub_Scalar(&rest, self, value, value));
-        MT_TRY(mt_mul(&product, self, rest));
-        MT_TRY(mt_tensor_from_scalar(&zero, mt_scalar_from_int(0)));
-        MT_TRY(mt_ge(&inside, product, zero));
-        MT_TRY(mt_all(&all, inside));
-        MT_TRY(mt_tensor_item(&value, all));
-        MT_REQUIRE(mt_scalar_is_true(value), MT_ERR_RUNTIME, "all elements of input should be between 0 and 1");
-    }
-    *out = mt_tensor_ref(self);
-    rc = 0;
-fail:
-    mt_tensor_clear(&rest);
-    mt_tensor_clear(&product);
-    mt_tensor_clear(&zero);
-    mt_tensor_clear(&inside);
-    mt_tensor_clear(&all);
-    return rc;
-}
-
 /* --- embedding --- */
 
 int mt_impl_embedding_renorm_inplace(mt_tensor *self, mt_tensor *indices, double max_norm, double norm_type)

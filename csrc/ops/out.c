@@ -20,8 +20,10 @@ int mt_out_assign(mt_call *call, int k, mt_tensor *value)
         call->out[k] = mt_tensor_ref(value);
         return 0;
     }
-    if (out == value)
+    if (out == value) { /* unchanged, but counted as written */
+        mt_tensor_bump_version(out);
         return 0;
+    }
     if (call->variant == MT_VARIANT_OUT && mt_thread.grad_mode && mt_tensor_requires_grad(value))
         return mt_error_set(MT_ERR_RUNTIME,
                             "%s(): functions with out=... arguments don't support automatic differentiation, but one of "

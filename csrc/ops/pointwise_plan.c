@@ -285,7 +285,13 @@ int mt_pointwise_plan_output(mt_call *call, const mt_pointwise_plan *p, bool cas
     int64_t stride[MT_MAX_DIM];
     mt_dtype dtype = p->result;
     const mt_tensor *out = call->out[0];
-    bool is_ordered = mt_meta_output_strides(stride, p->in, p->n_in, p->shape.ndim, p->shape.size);
+    /* angle: the real results of complex operands are contiguous too */
+    bool is_row_major =
+        (call->op->flags & MT_OPF_ROW_MAJOR) ||
+        (call->op->pointwise->promote == MT_PROMOTE_FLOAT_REAL && mt_dtype_is_complex(p->row));
+    bool is_ordered =
+        !is_row_major &&
+        mt_meta_output_strides(stride, p->in, p->n_in, p->shape.ndim, p->shape.size);
 
     if (out && cast_in_loop && mt_dtype_can_cast(dtype, (mt_dtype)out->dtype))
         dtype = (mt_dtype)out->dtype;

@@ -41,7 +41,7 @@ int mt_meta_scan_float(mt_call *call)
 
     if (mt_dim_wrap(&dim, self->ndim) < 0)
         return -1;
-    if (!mt_dtype_is_float((mt_dtype)self->dtype))
+    if (mt_dtype_is_integral((mt_dtype)self->dtype, true))
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"logcumsumexp_out_cpu\" not implemented for '%s'",
                             mt_dtype_table[self->dtype].legacy);
     if (exact_out(call, 0, (mt_dtype)self->dtype) < 0)
@@ -56,7 +56,7 @@ int mt_meta_scan_pair(mt_call *call)
 
     if (mt_dim_wrap(&dim, self->ndim) < 0)
         return -1;
-    if (mt_dtype_is_complex((mt_dtype)self->dtype))
+    if (mt_dtype_is_complex((mt_dtype)self->dtype) && self->ndim > 0 && self->numel > 0)
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"%s_cpu\" not implemented for '%s'", call->op->name,
                             mt_dtype_table[self->dtype].legacy);
     if (exact_out(call, 0, (mt_dtype)self->dtype) < 0 || exact_out(call, 1, MT_DTYPE_i64) < 0 ||

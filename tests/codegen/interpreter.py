@@ -80,6 +80,39 @@ def repeat_backward(grad, repeats, shape):
     return grad.reshape(pairs).sum(list(range(0, len(pairs), 2)))
 
 
+def pad_to(self, sizes):
+    out = self.new_zeros(sizes)
+    out[tuple(slice(0, n) for n in self.shape)] = self
+    return out
+
+
+def index_along(index, dim, sizes):
+    shape = [-1 if d == dim % len(sizes) else 1 for d in range(len(sizes))]
+    return index.reshape(shape).expand(list(sizes))
+
+
+def block_diag_backward(grad, shapes):
+    out, row, column = [], 0, 0
+    while shapes:
+        n, sizes = shapes[0], list(shapes[1 : 1 + shapes[0]])
+        shapes = shapes[1 + n :]
+        rows, columns = ([1, 1] + sizes)[-2:]
+        out.append(grad[row : row + rows, column : column + columns].reshape(sizes))
+        row, column = row + rows, column + columns
+    return out
+
+
+def pad_backward(mode):
+    """The gradient of padding, by autograd of torch.nn.functional.pad."""
+
+    def run(grad, sizes, padding):
+        x = torch.zeros(sizes, dtype=grad.dtype, requires_grad=True)
+        with torch.enable_grad():
+            return torch.autograd.grad(torch.nn.functional.pad(x, padding, mode), x, grad)[0]
+
+    return run
+
+
 def masked_scatter_backward(grad, mask, sizes):
     picked = grad.masked_select(mask)
     out = grad.new_zeros(sizes)
@@ -114,6 +147,12 @@ PRIVATE = {
     "roll_backward": lambda grad, shifts, dims: grad.roll([-s for s in shifts], dims),
     "constant_pad_nd_backward": lambda grad, pad: torch.constant_pad_nd(grad, [-p for p in pad]),
     "masked_scatter_backward": masked_scatter_backward,
+    "_pad_to": pad_to,
+    "_shrink_to": lambda self, sizes: self[tuple(slice(0, n) for n in sizes)],
+    "_index_along": index_along,
+    "block_diag_backward": block_diag_backward,
+    "_reflection_pad_backward": pad_backward("reflect"),
+    "_replication_pad_backward": pad_backward("replicate"),
     "prod_backward": by_autograd(lambda x, _: x.prod()),
     "prod_dim_backward": by_autograd(lambda x, _, dim, keepdim: x.prod(dim, keepdim)),
     "cumprod_backward": by_autograd(lambda x, dim, _: x.cumprod(dim)),

@@ -33,7 +33,8 @@ MERGED = re.compile(r"to\b|rand|randn|randint|randperm|randint_like|randn_like|r
 
 
 def normal(text):
-    """Numbers by value."""
+    """Numbers by value; a default of one number is the same with and without brackets."""
+    text = re.sub(r"=\[(-?\d+)\]", r"=\1", text)
     return re.sub(r"=(-?[\d.]+(e-?\d+)?)", lambda m: "=%g" % float(m.group(1)), text).replace("'", '"')
 
 
@@ -46,9 +47,14 @@ def test_signature(entry):
     assert normal(str(entry.schema)) == normal(str(THEIRS[entry.schema.full_name]))
 
 
+OPERATORS = {s.name for s in THEIRS.values()}
+
+
 def test_visible_ops_exist_upstream():
+    """What is an operator there has the same overloads here. Some of their functions and methods are none (float, cpu):
+    test_names_are_where_pytorch_has_them looks for those."""
     for e in CATALOG.entries:
-        if e.variants and e.schema.overload != "method" and not MERGED.match(e.name):
+        if e.variants and e.schema.overload != "method" and not MERGED.match(e.name) and e.name in OPERATORS:
             assert e.schema.full_name in THEIRS, e.where
 
 
