@@ -147,6 +147,7 @@ PRIVATE = {
     "roll_backward": lambda grad, shifts, dims: grad.roll([-s for s in shifts], dims),
     "constant_pad_nd_backward": lambda grad, pad: torch.constant_pad_nd(grad, [-p for p in pad]),
     "masked_scatter_backward": masked_scatter_backward,
+    "thin_svd": lambda A: torch.linalg.svd(A, full_matrices=False),
     "_pad_to": pad_to,
     "_shrink_to": lambda self, sizes: self[tuple(slice(0, n) for n in sizes)],
     "_index_along": index_along,
