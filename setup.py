@@ -3,6 +3,7 @@
 Switches (environment): MINITORCH_SANITIZE=address,undefined  MINITORCH_BLAS=bundled|system
 MINITORCH_WERROR=1  MINITORCH_CUDA=0|1|emu  MINITORCH_DEBUG=1  CC=gcc|clang
 """
+
 import glob
 import importlib.metadata
 import os
@@ -26,19 +27,39 @@ CC = os.environ.get("CC", "gcc")
 CLANG = "clang" in os.path.basename(CC)  # names the loops it does not vectorise: no defect
 
 # One line per ISA level: suffix and flags. Other processors have the baseline only.
-ISA_LEVELS = {
-    "v2": ["-march=x86-64-v2"],
-    "v3": ["-march=x86-64-v3"],
-    "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
-} if X86 else {"v2": []}
+ISA_LEVELS = (
+    {
+        "v2": ["-march=x86-64-v2"],
+        "v3": ["-march=x86-64-v3"],
+        "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
+    }
+    if X86
+    else {"v2": []}
+)
 
-COMMON = ["-std=gnu17", "-fPIC", "-fvisibility=hidden", "-fno-semantic-interposition", "-ffunction-sections",
-          "-fdata-sections", "-Wall", "-Wextra", "-Wpedantic", "-g1"] + (["-Wno-pass-failed"] if CLANG else [])
+COMMON = [
+    "-std=gnu17",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-semantic-interposition",
+    "-ffunction-sections",
+    "-fdata-sections",
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-g1",
+] + (["-Wno-pass-failed"] if CLANG else [])
 # gcc clears and copies short arrays by string instructions, which take longer to start than a whole call may cost.
-SHORT = ["-m%s-strategy=unrolled_loop:128:noalign,libcall:-1:noalign" % name for name in ("memset", "memcpy")] \
-    if X86 and "gcc" in os.path.basename(CC) else []
+SHORT = (
+    ["-m%s-strategy=unrolled_loop:128:noalign,libcall:-1:noalign" % name for name in ("memset", "memcpy")]
+    if X86 and "gcc" in os.path.basename(CC)
+    else []
+)
 LAYERS = {  # folder -> flags
-    "base": ["-O2"] + SHORT, "core": ["-O3"] + SHORT, "ops": ["-O3"] + SHORT, "autograd": ["-O2"] + SHORT,
+    "base": ["-O2"] + SHORT,
+    "core": ["-O3"] + SHORT,
+    "ops": ["-O3"] + SHORT,
+    "autograd": ["-O2"] + SHORT,
     "cpu": ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"],
     "gen": ["-O2"] + SHORT,
 }
@@ -47,8 +68,17 @@ LAYERS = {  # folder -> flags
 def run_codegen(out):
     """Runs the generator when one of its inputs is newer than its stamp."""
     stamp = os.path.join(out, "stamp")
-    inputs = [p for pattern in ("csrc/ops/*.yaml", "csrc/codegen/*.py", "csrc/core/*.def", "csrc/math/*.h", "csrc/**/*.c")
-              for p in glob.glob(os.path.join(ROOT, pattern), recursive=True)]
+    inputs = [
+        p
+        for pattern in (
+            "csrc/ops/*.yaml",
+            "csrc/codegen/*.py",
+            "csrc/core/*.def",
+            "csrc/math/*.h",
+            "csrc/**/*.c",
+        )
+        for p in glob.glob(os.path.join(ROOT, pattern), recursive=True)
+    ]
     newest = max(os.path.getmtime(p) for p in inputs)
     if not os.path.exists(stamp) or os.path.getmtime(stamp) < newest:
         subprocess.check_call([sys.executable, os.path.join(ROOT, "csrc", "codegen"), out])
@@ -92,8 +122,9 @@ def blas_library(lib_dir):
         return []
     os.makedirs(lib_dir, exist_ok=True)
     source = os.path.join(blas.get_lib_dir(), blas.get_library(fullname=True))
-    for path in [source] + glob.glob(os.path.join(os.path.dirname(blas.get_lib_dir()), "..",
-                                                  "scipy_openblas32.libs", "*.so*")):
+    for path in [source] + glob.glob(
+        os.path.join(os.path.dirname(blas.get_lib_dir()), "..", "scipy_openblas32.libs", "*.so*")
+    ):
         target = os.path.join(lib_dir, os.path.basename(path))
         if not os.path.exists(target) or os.path.getsize(target) != os.path.getsize(path):
             shutil.copy2(path, target)
@@ -109,8 +140,16 @@ class BuildExt(build_ext):
         super().run()
 
     def build_extension(self, ext):
-        tag = "-".join(filter(None, [os.path.basename(CC), SANITIZE.replace(",", "-"),
-                                     "debug" if os.environ.get("MINITORCH_DEBUG") else ""]))
+        tag = "-".join(
+            filter(
+                None,
+                [
+                    os.path.basename(CC),
+                    SANITIZE.replace(",", "-"),
+                    "debug" if os.environ.get("MINITORCH_DEBUG") else "",
+                ],
+            )
+        )
         work = os.path.join(ROOT, "build", tag)
         gen = os.path.join(ROOT, "build", "gen")
         os.makedirs(work, exist_ok=True)
@@ -121,6 +160,7 @@ class BuildExt(build_ext):
         self.write_ninja(work, gen, target, defines, cuda)
         try:
             from ninja import BIN_DIR
+
             ninja = os.path.join(BIN_DIR, "ninja")
         except ImportError:
             ninja = "ninja"
@@ -130,16 +170,21 @@ class BuildExt(build_ext):
         """In a development checkout the library stands beside the extension, too."""
         super().copy_extensions_to_source()
         for ext in self.extensions:
-            built = os.path.dirname(os.path.abspath(os.path.join(self.build_lib, self.get_ext_filename(ext.name))))
+            built = os.path.dirname(
+                os.path.abspath(os.path.join(self.build_lib, self.get_ext_filename(ext.name)))
+            )
             beside = os.path.dirname(os.path.abspath(self.get_ext_fullpath(ext.name)))
             if os.path.isdir(os.path.join(built, "_libs")):
-                shutil.copytree(os.path.join(built, "_libs"), os.path.join(beside, "_libs"), dirs_exist_ok=True)
+                shutil.copytree(
+                    os.path.join(built, "_libs"), os.path.join(beside, "_libs"), dirs_exist_ok=True
+                )
 
     def ninja_name(self, cuda):
         return "build-%s%s.ninja" % (cuda and cuda + "-", sysconfig.get_config_var("SOABI"))
 
     def write_ninja(self, work, gen, target, defines, cuda):
         import numpy
+
         flags = COMMON + ["-I" + os.path.join(ROOT, "csrc"), "-I" + gen]
         link = ["-shared", "-Wl,--gc-sections", "-Wl,-O1", "-Wl,-Bsymbolic-functions", "-Wl,-z,now"]
         if SANITIZE:
@@ -153,19 +198,30 @@ class BuildExt(build_ext):
             flags.append("-Werror")
         py_tag = sysconfig.get_config_var("SOABI")
         py_flags = ["-isystem", sysconfig.get_paths()["include"], "-isystem", numpy.get_include()]
-        lines = ["ninja_required_version = 1.3", "rule cc",
-                 "  command = %s $flags -MMD -MF $out.d -c $in -o $out" % CC,
-                 "  depfile = $out.d", "  deps = gcc", "  description = CC $out",
-                 "rule link", "  command = %s $in -o $out %s -lm -lpthread -ldl" % (CC, " ".join(link)), ""]
+        lines = [
+            "ninja_required_version = 1.3",
+            "rule cc",
+            "  command = %s $flags -MMD -MF $out.d -c $in -o $out" % CC,
+            "  depfile = $out.d",
+            "  deps = gcc",
+            "  description = CC $out",
+            "rule link",
+            "  command = %s $in -o $out %s -lm -lpthread -ldl" % (CC, " ".join(link)),
+            "",
+        ]
         objects = []
         if cuda:
             lines += cuda_build.ninja_lines(cuda, CC, gen, target, flags, py_flags, SANITIZE, py_tag)
         for path, stem, extra, python in sources(gen) if not cuda else ():
             obj = "%s/%s.o" % (py_tag if python else "obj", stem)
             objects.append(obj)
-            lines += ["build %s: cc %s" % (obj, path),
-                      "  flags = " + " ".join(flags + extra + (py_flags if python else []) +
-                                             (defines if stem == "cpu/lapack" else []))]
+            lines += [
+                "build %s: cc %s" % (obj, path),
+                "  flags = "
+                + " ".join(
+                    flags + extra + (py_flags if python else []) + (defines if stem == "cpu/lapack" else [])
+                ),
+            ]
         lines += [] if cuda else ["build %s: link %s" % (target, " ".join(objects))]
         lines += ["default " + target, ""]
         text = "\n".join(lines)
@@ -179,11 +235,14 @@ class BuildExt(build_ext):
 setup(
     version=VERSION,
     package_dir={"": "python"},
-    packages=["minitorch"] + ["minitorch." + os.path.relpath(d, os.path.join(ROOT, "python", "minitorch"))
-                              .replace(os.sep, ".")
-                              for d, _, files in os.walk(os.path.join(ROOT, "python", "minitorch"))
-                              if "__init__.py" in files and not d.endswith("minitorch")],
+    packages=["minitorch"]
+    + [
+        "minitorch." + os.path.relpath(d, os.path.join(ROOT, "python", "minitorch")).replace(os.sep, ".")
+        for d, _, files in os.walk(os.path.join(ROOT, "python", "minitorch"))
+        if "__init__.py" in files and not d.endswith("minitorch")
+    ],
     package_data={"": ["*.pyi", "py.typed", "*.gz", "*.txt", "_libs/*"]},
-    ext_modules=[Extension("minitorch._C", [])] + [Extension("minitorch._C_cuda", [])] * bool(cuda_build.mode()),
+    ext_modules=[Extension("minitorch._C", [])]
+    + [Extension("minitorch._C_cuda", [])] * bool(cuda_build.mode()),
     cmdclass={"build_ext": BuildExt},
 )

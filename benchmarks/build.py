@@ -5,6 +5,7 @@
 Builds a copy of the checkout with MINITORCH_CUDA=0 and without ccache. The interpreter needs what pyproject.toml lists for
 builds. Processor seconds divided by the cores say what the wall time is on a machine with nothing else to do.
 """
+
 import argparse
 import glob
 import os
@@ -22,20 +23,29 @@ def real_compiler():
     """gcc itself, where `gcc` on the path may be ccache."""
     for folder in os.environ["PATH"].split(os.pathsep):
         path = os.path.join(folder, "gcc")
-        if os.access(path, os.X_OK) and "ccache" not in os.path.realpath(path) and not open(path, "rb").read(2) == b"#!":
+        if (
+            os.access(path, os.X_OK)
+            and "ccache" not in os.path.realpath(path)
+            and not open(path, "rb").read(2) == b"#!"
+        ):
             return path
     return "gcc"
 
 
 def copy(target):
-    shutil.copytree(ROOT, target, ignore=shutil.ignore_patterns(".git", "build", "dist", "*.so", "__pycache__", "_libs",
-                                                                "*.egg-info"))
+    shutil.copytree(
+        ROOT,
+        target,
+        ignore=shutil.ignore_patterns(".git", "build", "dist", "*.so", "__pycache__", "_libs", "*.egg-info"),
+    )
 
 
 def measure(command, folder, env):
     """Wall and processor seconds."""
     before, start = os.times(), time.perf_counter()
-    subprocess.run(command, cwd=folder, env=env, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        command, cwd=folder, env=env, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     after = os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
     return time.perf_counter() - start, cpu
@@ -48,7 +58,7 @@ def main():
     args = parser.parse_args()
     env = dict(os.environ, MINITORCH_CUDA="0", CCACHE_DISABLE="1", CC=real_compiler())
     env["PATH"] = os.path.dirname(sys.executable) + os.pathsep + env["PATH"]
-    os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[:args.cores]))
+    os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[: args.cores]))
     build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     rows, missed = [], []
     with tempfile.TemporaryDirectory() as folder:
@@ -65,8 +75,14 @@ def main():
             if min(wall, cpu / args.cores if most > 60 else wall) > most:
                 missed.append(name)
         if args.wheel:
-            subprocess.run([sys.executable, "setup.py", "-q", "bdist_wheel"], cwd=tree, env=env, check=True,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.run(
+                [sys.executable, "setup.py", "-q", "bdist_wheel"],
+                cwd=tree,
+                env=env,
+                check=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
             size = os.path.getsize(glob.glob(os.path.join(tree, "dist", "*.whl"))[0]) / 1e6
             print("| wheel, MB | %.1f | | 15 |" % size)
             if size > 15:

@@ -1,7 +1,8 @@
 """What a call costs: operations on one element or 4 x 4, in nanoseconds.
 
-    python benchmarks/call_overhead.py [CASE ...]
+python benchmarks/call_overhead.py [CASE ...]
 """
+
 from harness import Statement, main
 
 CASES = {}
@@ -15,6 +16,7 @@ def case(name, floor=None):
         if floor:
             FLOORS[name] = floor
         return prepare
+
     return register
 
 
@@ -29,11 +31,18 @@ def operands(lib, shape=(1,), grad=False):
 
 def simple(name, source, shape=(1,), floor=None, grad=False):
     """A case from an expression over a, b, m (4 x 4), lib."""
+
     @case(name, floor)
     def prepare(lib):
         a, b = operands(lib, shape, grad)
-        names = {"a": a, "b": b, "m": lib.rand(4, 4), "out": lib.empty(shape), "lib": lib,
-                 "i": lib.tensor([0, 2])}
+        names = {
+            "a": a,
+            "b": b,
+            "m": lib.rand(4, 4),
+            "out": lib.empty(shape),
+            "lib": lib,
+            "i": lib.tensor([0, 2]),
+        }
         return Statement(source, names)
 
 
@@ -86,6 +95,7 @@ def chain(lib):
         for _ in range(1000):
             x = x + b
         x.backward()
+
     return body
 
 
@@ -97,6 +107,7 @@ def chain_forward(lib):
         x = a
         for _ in range(1000):
             x = x + b
+
     return body
 
 

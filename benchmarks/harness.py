@@ -4,6 +4,7 @@ A case is a function case(lib) that prepares data and returns a callable; both w
 pair of samples the ratio other/ours is taken; the report shows the median ratio with its 10-90 % range. Drifts of clock
 and neighbours cancel inside a pair.
 """
+
 import argparse
 import gc
 import glob
@@ -21,6 +22,7 @@ CHECKOUT = os.path.join(os.path.dirname(HERE), "python")
 
 
 # --- worker side ---
+
 
 def calibrate(body, seconds):
     n = 1
@@ -105,8 +107,13 @@ def unlock_library(folder):
 
 class Worker:
     def __init__(self, lib, module, core, preload=None):
-        env = dict(os.environ, OMP_NUM_THREADS=os.environ.get("BENCH_THREADS", "1"), OMP_WAIT_POLICY="passive",
-                   MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+        env = dict(
+            os.environ,
+            OMP_NUM_THREADS=os.environ.get("BENCH_THREADS", "1"),
+            OMP_WAIT_POLICY="passive",
+            MKL_NUM_THREADS="1",
+            OPENBLAS_NUM_THREADS="1",
+        )
         for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
             env.pop(name, None)
         if preload:
@@ -114,8 +121,9 @@ class Worker:
         if glob.glob(os.path.join(CHECKOUT, "minitorch", "_C.*.so")):  # built in place
             env["PYTHONPATH"] = os.pathsep.join(filter(None, [CHECKOUT, env.get("PYTHONPATH")]))
         command = [sys.executable, os.path.abspath(__file__), "--worker", lib, "--cases", module]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env,
-                                        cwd=HERE)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env, cwd=HERE
+        )
         if core is not None:
             os.sched_setaffinity(self.process.pid, core)
         self.version = json.loads(self.process.stdout.readline())["ready"]
@@ -138,7 +146,9 @@ def quantile(values, q):
 def processor():
     try:
         with open("/proc/cpuinfo") as file:
-            facts = dict(line.split(":", 1) for line in file.read().split("\n\n")[0].split("\n") if ":" in line)
+            facts = dict(
+                line.split(":", 1) for line in file.read().split("\n\n")[0].split("\n") if ":" in line
+            )
         facts = {key.strip(): value.strip() for key, value in facts.items()}
         return "%s, family %s model %s" % (facts["model name"], facts["cpu family"], facts["model"])
     except (OSError, KeyError):
@@ -147,7 +157,10 @@ def processor():
 
 def compare(a, b, name, pairs, seconds):
     """(case, ours ns, other ns, median ratio, 10 %, 90 %) or (case, error text)."""
-    first, second = a.ask(do="setup", case=name, seconds=seconds), b.ask(do="setup", case=name, seconds=seconds)
+    first, second = (
+        a.ask(do="setup", case=name, seconds=seconds),
+        b.ask(do="setup", case=name, seconds=seconds),
+    )
     if "error" in first or "error" in second:
         return name, "ours: %s; other: %s" % (first.get("error", "ok"), second.get("error", "ok"))
     ours, others, ratios = [], [], []
@@ -156,8 +169,14 @@ def compare(a, b, name, pairs, seconds):
         for w, n, into in order if k % 2 == 0 else order[::-1]:
             into.append(w.ask(do="sample", case=name, n=n)["ns"])
         ratios.append(others[-1] / ours[-1])
-    return (name, statistics.median(ours), statistics.median(others), statistics.median(ratios),
-            quantile(ratios, 0.1), quantile(ratios, 0.9))
+    return (
+        name,
+        statistics.median(ours),
+        statistics.median(others),
+        statistics.median(ratios),
+        quantile(ratios, 0.1),
+        quantile(ratios, 0.9),
+    )
 
 
 def run(module, names, other="torch", pairs=11, seconds=0.02, unlocked=()):
@@ -166,8 +185,11 @@ def run(module, names, other="torch", pairs=11, seconds=0.02, unlocked=()):
     threads = os.environ.get("BENCH_THREADS", "1")
     core = {cores[0]} if threads == "1" else set(cores)
     a, b, c = Worker("minitorch", module, core), Worker(other, module, core), None
-    print("# minitorch %s against %s %s, %s thread(s), %d pairs, %s" % (
-        a.version, other, b.version, threads, pairs, processor()), flush=True)
+    print(
+        "# minitorch %s against %s %s, %s thread(s), %d pairs, %s"
+        % (a.version, other, b.version, threads, pairs, processor()),
+        flush=True,
+    )
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             yield compare(a, b, name, pairs, seconds)
@@ -193,9 +215,22 @@ def report(rows, floors=None, most_ns=None):
         name, ours, other, ratio, low, high = row
         floor, most = (floors or {}).get(name), (most_ns or {}).get(name)
         unit, scale = ("ns", 1) if ours < 1e4 else ("us", 1e3) if ours < 1e7 else ("ms", 1e6)
-        print("| %s | %.1f %s | %.1f %s | %.2f | %.2f | %.2f | %s%s |" % (
-            name, ours / scale, unit, other / scale, unit, ratio, low, high, floor or "",
-            ", at most %d ns" % most if most else ""), flush=True)
+        print(
+            "| %s | %.1f %s | %.1f %s | %.2f | %.2f | %.2f | %s%s |"
+            % (
+                name,
+                ours / scale,
+                unit,
+                other / scale,
+                unit,
+                ratio,
+                low,
+                high,
+                floor or "",
+                ", at most %d ns" % most if most else "",
+            ),
+            flush=True,
+        )
         if (floor and ratio < floor) or (most and ours > most):
             losses.append(name)
     if losses:
@@ -214,12 +249,17 @@ def main(module, description, floors=None, most_ns=None, unlocked=None, remark=N
     args = parser.parse_args()
     sys.path.insert(0, HERE)
     floors = dict(floors or {})
-    names = [n for n in importlib.import_module(module).CASES
-             if (not args.cases or any(c in n for c in args.cases)) and (n in floors or not args.bars)]
+    names = [
+        n
+        for n in importlib.import_module(module).CASES
+        if (not args.cases or any(c in n for c in args.cases)) and (n in floors or not args.bars)
+    ]
     for name, floor in (unlocked or {}).items():
         floors[name + ", MKL unlocked"] = floor
     seen = []
-    rows = (seen.append(row) or row for row in run(module, names, args.other, args.pairs, unlocked=unlocked or {}))
+    rows = (
+        seen.append(row) or row for row in run(module, names, args.other, args.pairs, unlocked=unlocked or {})
+    )
     losses = report(rows, floors, most_ns)
     if remark:
         remark(seen)

@@ -10,10 +10,12 @@
 #endif
 
 #define ROUNDS 400000
-#define EACH_12(apply) apply(0) apply(1) apply(2) apply(3) apply(4) apply(5) apply(6) apply(7) apply(8) apply(9) apply(10) \
-    apply(11)
+#define EACH_12(apply) \
+    apply(0) apply(1) apply(2) apply(3) apply(4) apply(5) apply(6) apply(7) apply(8) apply(9) apply(10) apply(11)
 #define EACH_20(apply) EACH_12(apply) apply(12) apply(13) apply(14) apply(15) apply(16) apply(17) apply(18) apply(19)
-#define START(i) x##i = start; __asm__("" : "+v"(x##i)); /* tells the chains apart */
+#define START(i)  \
+    x##i = start; \
+    __asm__("" : "+v"(x##i)); /* tells the chains apart */
 #define DECLARE(i) x##i,
 #define STEP_256(i) x##i = _mm256_fmadd_ps(x##i, half, half);
 #define STEP_512(i) x##i = _mm512_fmadd_ps(x##i, half, half);

@@ -1,7 +1,8 @@
 """Import time, threads, resident memory, bytes per tensor; ours, the other library's, and the bare interpreter's.
 
-    python benchmarks/memory_import.py
+python benchmarks/memory_import.py
 """
+
 import glob
 import os
 import subprocess
@@ -11,9 +12,16 @@ import time
 from harness import CHECKOUT
 
 RSS = "import os\ndef rss():\n    return int(open('/proc/self/statm').read().split()[1]) * os.sysconf('SC_PAGE_SIZE')\n"
-STATE = RSS + "import sys\n%s\nprint(rss(), len(os.listdir('/proc/self/task')), len(sys.modules), 'numpy' in sys.modules)"
-BARS = {"import, wall ms over bare": 20, "memory after import, MB over bare": 10, "threads": 1,
-        "bytes per one-element tensor": 320}
+STATE = (
+    RSS
+    + "import sys\n%s\nprint(rss(), len(os.listdir('/proc/self/task')), len(sys.modules), 'numpy' in sys.modules)"
+)
+BARS = {
+    "import, wall ms over bare": 20,
+    "memory after import, MB over bare": 10,
+    "threads": 1,
+    "bytes per one-element tensor": 320,
+}
 
 
 def environment():
@@ -25,8 +33,9 @@ def environment():
 
 
 def run(source):
-    return subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True,
-                          env=environment()).stdout
+    return subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=True, env=environment()
+    ).stdout
 
 
 def times(sources, n):
@@ -44,17 +53,25 @@ def times(sources, n):
 
 
 def bytes_per_tensor(lib, make):
-    return float(run(RSS + "import %s as lib\nx = [%s for _ in range(1000)]\nkeep = [None] * 200000\nbefore = rss()\n"
-                     "for i in range(200000):\n    keep[i] = %s\nprint((rss() - before) / 200000)" % (lib, make, make)))
+    return float(
+        run(
+            RSS + "import %s as lib\nx = [%s for _ in range(1000)]\nkeep = [None] * 200000\nbefore = rss()\n"
+            "for i in range(200000):\n    keep[i] = %s\nprint((rss() - before) / 200000)" % (lib, make, make)
+        )
+    )
 
 
 def facts(lib, bare_rss, bare, spent):
     memory, threads, modules, numpy = run(STATE % ("import " + lib)).split()
     plain = "lib.zeros(1)" if lib != "numpy" else "lib.zeros(1, 'f4')"
-    row = {"import, processor ms over bare": spent[1] - bare[1], "import, wall ms over bare": spent[0] - bare[0],
-           "memory after import, MB over bare": (int(memory) - bare_rss) / 1e6,
-           "threads": int(threads), "modules": int(modules),
-           "bytes per one-element tensor": bytes_per_tensor(lib, plain)}
+    row = {
+        "import, processor ms over bare": spent[1] - bare[1],
+        "import, wall ms over bare": spent[0] - bare[0],
+        "memory after import, MB over bare": (int(memory) - bare_rss) / 1e6,
+        "threads": int(threads),
+        "modules": int(modules),
+        "bytes per one-element tensor": bytes_per_tensor(lib, plain),
+    }
     if lib != "numpy":
         row["bytes with a grad_fn"] = bytes_per_tensor(lib, "lib.ones(1, requires_grad=True) * 2")
     if lib == "minitorch" and numpy == "True":
@@ -77,7 +94,10 @@ def main():
     missed = []
     for key in table["minitorch"]:
         values = [table[lib].get(key) for lib in libs]
-        print("| %s | %s | %s |" % (key, " | ".join("" if v is None else "%.1f" % v for v in values), BARS.get(key, "")))
+        print(
+            "| %s | %s | %s |"
+            % (key, " | ".join("" if v is None else "%.1f" % v for v in values), BARS.get(key, ""))
+        )
         if key in BARS and values[0] > BARS[key]:
             missed.append(key)
     if missed:

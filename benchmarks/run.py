@@ -6,6 +6,7 @@
 
 The exit status is 1 when a bar is missed.
 """
+
 import os
 import subprocess
 import sys
@@ -16,8 +17,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 def main():
     everything, build = "--all" in sys.argv[1:], "--build" in sys.argv[1:]
     options = [] if everything else ["--bars"]
-    parts = [["call_overhead.py"] + options, ["throughput.py"] + options, ["train_step.py"] + options,
-             ["memory_import.py"]] + ([["build.py", "--wheel"]] if build else [])
+    parts = [
+        ["call_overhead.py"] + options,
+        ["throughput.py"] + options,
+        ["train_step.py"] + options,
+        ["memory_import.py"],
+    ] + ([["build.py", "--wheel"]] if build else [])
     failed = []
     for part in parts:
         print("\n## %s\n" % part[0], flush=True)

@@ -1,7 +1,8 @@
 """How fast large tensors are worked through.
 
-    python benchmarks/throughput.py [CASE ...]
+python benchmarks/throughput.py [CASE ...]
 """
+
 import os
 import subprocess
 import tempfile
@@ -17,12 +18,17 @@ M1, M16 = 1 << 20, 1 << 24
 def add_case(name, source, shape=(M1,), floor=None, dtype="float32", prepare="pass", unlocked=None):
     def make(lib):
         lib.manual_seed(0)
-        names = {"lib": lib, "x": lib.randn(*shape, dtype=getattr(lib, dtype)),
-                 "y": lib.randn(*shape, dtype=getattr(lib, dtype)), "out": lib.empty(shape, dtype=getattr(lib, dtype))}
+        names = {
+            "lib": lib,
+            "x": lib.randn(*shape, dtype=getattr(lib, dtype)),
+            "y": lib.randn(*shape, dtype=getattr(lib, dtype)),
+            "out": lib.empty(shape, dtype=getattr(lib, dtype)),
+        }
         exec(prepare, names)
         names["F"] = lib.nn.functional
         names.pop("__builtins__")
         return Statement(source, names)
+
     CASES[name] = make
     if floor:
         FLOORS[name] = floor
@@ -68,9 +74,13 @@ add_case("matmul 1024 float64", "x @ y", (1024, 1024), dtype="float64", unlocked
 add_case("matmul 1024 bfloat16", "x @ y", (1024, 1024), dtype="bfloat16")
 add_case("gemv 1x1024x1024", "x[:1] @ y", (1024, 1024))
 add_case("bmm 512x(16x32x16)", "lib.bmm(x, y)", (512, 16, 32), prepare="y = lib.randn(512, 32, 16)")
-add_case("conv 64->64 56x56", "F.conv2d(x, w, padding=1)", (1, 64, 56, 56), prepare="w = lib.randn(64, 64, 3, 3)")
+add_case(
+    "conv 64->64 56x56", "F.conv2d(x, w, padding=1)", (1, 64, 56, 56), prepare="w = lib.randn(64, 64, 3, 3)"
+)
 add_case("max_pool2d 8x64x56x56", "F.max_pool2d(x, 2)", (8, 64, 56, 56))
-add_case("index_select rows 1M", "x.index_select(0, i)", (16384, 64), prepare="i = lib.randint(0, 16384, (16384,))")
+add_case(
+    "index_select rows 1M", "x.index_select(0, i)", (16384, 64), prepare="i = lib.randint(0, 16384, (16384,))"
+)
 add_case("gather 1M", "x.gather(0, i)", prepare="i = lib.randint(0, 1 << 20, (1 << 20,))")
 add_case("masked_select 1M", "x.masked_select(c)", prepare="c = x > 0")
 add_case("rand 1M", "lib.rand(1 << 20)")
@@ -85,8 +95,17 @@ def multiply_adds():
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "limits")
         try:
-            subprocess.run([os.environ.get("CC", "gcc"), "-O2", "-march=native", os.path.join(HERE, "limits.c"), "-o", program],
-                           check=True)
+            subprocess.run(
+                [
+                    os.environ.get("CC", "gcc"),
+                    "-O2",
+                    "-march=native",
+                    os.path.join(HERE, "limits.c"),
+                    "-o",
+                    program,
+                ],
+                check=True,
+            )
             return [float(word) for word in subprocess.check_output([program]).split()]
         except (OSError, subprocess.CalledProcessError):
             return [0.0, 0.0]
@@ -96,9 +115,11 @@ def remark(rows):
     """How near the product comes to what the processor can do."""
     for row in rows:
         if row[0] == "matmul 1024" and len(row) > 2 and max(LIMITS):
-            least = 2 * 1024 ** 3 / max(LIMITS)
-            print("\nmatmul 1024: %.0f of %.0f GFLOP/s; at the limit of this processor the ratio would be %.2f" % (
-                2 * 1024 ** 3 / row[1], max(LIMITS), row[2] / least))
+            least = 2 * 1024**3 / max(LIMITS)
+            print(
+                "\nmatmul 1024: %.0f of %.0f GFLOP/s; at the limit of this processor the ratio would be %.2f"
+                % (2 * 1024**3 / row[1], max(LIMITS), row[2] / least)
+            )
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 The program of the demo is read from its file; only the line that imports the library differs.
 """
+
 import importlib.util
 import os
 
@@ -17,6 +18,7 @@ def case(name):
     def register(prepare):
         CASES[name] = prepare
         return prepare
+
     return register
 
 
@@ -50,11 +52,14 @@ def demo_epoch(lib):
 @case("loader epoch of the demo")
 def loader_epoch(lib):
     pictures, labels = demo(lib)["load_digits"](lib.float32)
-    batches = lib.utils.data.DataLoader(lib.utils.data.TensorDataset(pictures, labels), batch_size=64, shuffle=True)
+    batches = lib.utils.data.DataLoader(
+        lib.utils.data.TensorDataset(pictures, labels), batch_size=64, shuffle=True
+    )
 
     def body():
         for _ in batches:
             pass
+
     return body
 
 
@@ -64,6 +69,7 @@ def step(lib, model, optimizer, x, loss_of):
         loss = loss_of(model(x))
         loss.backward()
         optimizer.step()
+
     return body
 
 
@@ -75,8 +81,13 @@ def mlp(lib, sizes, batch, optimizer, **options):
         layers += [nn.Linear(n_in, n_out), nn.ReLU()]
     model = nn.Sequential(*layers[:-1])
     x, y = lib.randn(batch, sizes[0]), lib.randint(0, sizes[-1], (batch,))
-    return step(lib, model, getattr(lib.optim, optimizer)(model.parameters(), **options), x,
-                lambda output: nn.functional.cross_entropy(output, y))
+    return step(
+        lib,
+        model,
+        getattr(lib.optim, optimizer)(model.parameters(), **options),
+        x,
+        lambda output: nn.functional.cross_entropy(output, y),
+    )
 
 
 @case("MLP 2-16-16-2, batch 1, SGD")
@@ -101,8 +112,13 @@ def demo_step(lib):
     model = names["DigitNet"]()
     pictures, labels = names["load_digits"](lib.float32)
     x, y = pictures[:64], labels[:64]
-    return step(lib, model, lib.optim.Adam(model.parameters(), lr=0.005), x,
-                lambda output: lib.nn.functional.cross_entropy(output, y))
+    return step(
+        lib,
+        model,
+        lib.optim.Adam(model.parameters(), lr=0.005),
+        x,
+        lambda output: lib.nn.functional.cross_entropy(output, y),
+    )
 
 
 def optimizer_step(lib, name, **options):

@@ -1,4 +1,5 @@
 """Shared fixtures. `--lib torch` runs the behaviour tests against PyTorch instead of minitorch."""
+
 import importlib
 import os
 import sys
@@ -10,8 +11,9 @@ import known_gaps  # noqa: E402
 
 
 def pytest_addoption(parser):
-    parser.addoption("--lib", default="minitorch", choices=["minitorch", "torch"],
-                     help="the module under test")
+    parser.addoption(
+        "--lib", default="minitorch", choices=["minitorch", "torch"], help="the module under test"
+    )
 
 
 def pytest_configure(config):

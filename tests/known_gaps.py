@@ -1,6 +1,7 @@
 """What is known not to be as PyTorch's yet: data/known_gaps.txt, one line each, a test id or the key of a table-driven case, a
 tab, and the reason. The list only shrinks: a line goes when the difference does. Nothing in it is compared.
 """
+
 import functools
 import os
 

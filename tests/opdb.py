@@ -4,6 +4,7 @@ A sample is a Python expression for the arguments, "T(3, 4), 1". The tensors in 
 generator that knows nothing of any library, so that PyTorch and minitorch see the same numbers. Entries get samples by
 their kind; others write them into the catalog (`samples:`).
 """
+
 import functools
 import math
 import os
@@ -12,20 +13,44 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 DTYPE_NAMES = {
-    "b8": "bool", "u8": "uint8", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "f16": "float16",
-    "bf16": "bfloat16", "f32": "float32", "f64": "float64", "c64": "complex64", "c128": "complex128",
+    "b8": "bool",
+    "u8": "uint8",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "f64": "float64",
+    "c64": "complex64",
+    "c128": "complex128",
 }
 
 BY_KIND = {
     "unary": ["T(3, 4)", "T(4, 3).t()", "T(0, 3)", "T()", "T(21)", "S()"],
-    "binary": ["T(3, 4), T(3, 4)", "T(3, 1), T(4)", "T(4, 3).t(), T(3, 4)", "T(), T(3)", "T(0, 3), T(3)", "S(), S2()",
-               "T(21), T(21)"],
+    "binary": [
+        "T(3, 4), T(3, 4)",
+        "T(3, 1), T(4)",
+        "T(4, 3).t(), T(3, 4)",
+        "T(), T(3)",
+        "T(0, 3), T(3)",
+        "S(), S2()",
+        "T(21), T(21)",
+    ],
     "ternary": ["T(3, 4), T(3, 4), T(3, 4)", "T(3, 1), T(4), T()", "T(4, 3).t(), T(3, 4), T(3, 1)"],
     "reduce": ["T(3, 4)", "T(4, 3).t()", "T(2, 3, 4)", "T()", "T(5)"],
 }
 BY_KIND["compare"] = BY_KIND["binary"]
 BY_KIND["special"] = BY_KIND["unary"]
-REDUCE_DIM = ["T(3, 4), 1", "T(4, 3).t(), 0", "T(2, 3, 4), 1, True", "T(2, 3, 4), -1", "T(70, 3), 0", "T(3, 70), 1"]
+REDUCE_DIM = [
+    "T(3, 4), 1",
+    "T(4, 3).t(), 0",
+    "T(2, 3, 4), 1, True",
+    "T(2, 3, 4), -1",
+    "T(70, 3), 0",
+    "T(3, 70), 1",
+]
 
 
 @functools.lru_cache(maxsize=None)
@@ -57,7 +82,9 @@ def samples(entry):
     if entry.kind == "reduce" and any(a.name == "dim" and a.default is None for a in entry.schema.args):
         return REDUCE_DIM
     base = BY_KIND[entry.kind]
-    missing = [a for a in entry.schema.args[len(entry.operands):] if a.default is None and not a.keyword_only]
+    missing = [
+        a for a in entry.schema.args[len(entry.operands) :] if a.default is None and not a.keyword_only
+    ]
     return [] if missing else base
 
 
@@ -96,7 +123,12 @@ class Filler:
             if self.shift and grad and dtype is None:
                 values = [v + self.shift * d for v, d in zip(values, direction(len(self.made), len(values)))]
         t = self.torch.tensor(values, dtype=getattr(self.torch, name)).reshape(shape)
-        if grad and self.requires_grad and dtype is None and (name.startswith("float") or name.startswith("complex")):
+        if (
+            grad
+            and self.requires_grad
+            and dtype is None
+            and (name.startswith("float") or name.startswith("complex"))
+        ):
             t.requires_grad_()
             self.made.append(t)
         return t
@@ -122,7 +154,9 @@ class Filler:
 
     def N(self, *shape):
         """The same, away from zero."""
-        return self._make([v + (0.4 if v >= 0 else -0.4) for v in self._numbers(self._count(shape), -2.0, 2.0)], shape)
+        return self._make(
+            [v + (0.4 if v >= 0 else -0.4) for v in self._numbers(self._count(shape), -2.0, 2.0)], shape
+        )
 
     def I(self, *shape, n=3):  # noqa: E743
         """int64 indices below n."""
@@ -141,11 +175,26 @@ class Filler:
         if self.dtype == "bool":
             return self._make([1.0, -1.0, 1.0, -1.0], (4,))
         if self.dtype.startswith(("float", "bfloat")):
-            values = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1.0, -1.0, 0.5, -0.5, 2.0, 100.0, -100.0]
+            values = [
+                0.0,
+                -0.0,
+                float("inf"),
+                float("-inf"),
+                float("nan"),
+                1.0,
+                -1.0,
+                0.5,
+                -0.5,
+                2.0,
+                100.0,
+                -100.0,
+            ]
         elif self.dtype.startswith("complex"):
             values = [0.0, 1.0, -1.0, 1j, -1j, complex(1, 1), complex(-2, 0.5), complex(0.5, -3)]
         else:
-            top = {"uint8": 255, "int8": 127, "int16": 2**15 - 1, "int32": 2**31 - 1, "int64": 2**63 - 1}[self.dtype]
+            top = {"uint8": 255, "int8": 127, "int16": 2**15 - 1, "int32": 2**31 - 1, "int64": 2**63 - 1}[
+                self.dtype
+            ]
             low = 0 if self.dtype == "uint8" else -top - 1
             values = [0, 1, 2, 3, 7, top, low, top // 2]
         if order:
@@ -166,8 +215,13 @@ class Filler:
     def evaluate(self, expression):
         """(args, kwargs) of a sample."""
         names = {name: getattr(self, name) for name in "TPUNIBFS"}
-        names.update(S2=self.S2, torch=self.torch, inf=float("inf"), nan=float("nan"),
-                     call=lambda *args, **kwargs: (args, kwargs))
+        names.update(
+            S2=self.S2,
+            torch=self.torch,
+            inf=float("inf"),
+            nan=float("nan"),
+            call=lambda *args, **kwargs: (args, kwargs),
+        )
         return eval("call(%s)" % expression, names)
 
 
@@ -249,8 +303,13 @@ def gradients(torch, entry, expression, dtype):
         weighted_sum(torch, outputs, weights), inputs, create_graph=True, allow_unused=True
     )
     used = [g for g in first if g is not None and g.requires_grad]
-    second = torch.autograd.grad(weighted_sum(torch, used, weights), inputs, allow_unused=True) if used else ()
-    return ([None if g is None else describe(g) for g in first], [None if g is None else describe(g) for g in second])
+    second = (
+        torch.autograd.grad(weighted_sum(torch, used, weights), inputs, allow_unused=True) if used else ()
+    )
+    return (
+        [None if g is None else describe(g) for g in first],
+        [None if g is None else describe(g) for g in second],
+    )
 
 
 def slopes(torch, entry, expression, step=1e-6):

@@ -1,5 +1,6 @@
 """Every op with its first, second, ... allocation failing: an exception, nothing leaked, inputs unchanged, and the op
 right afterwards."""
+
 import pytest
 
 import opdb
@@ -8,7 +9,9 @@ pytestmark = pytest.mark.minitorch_only(reason="allocations are made to fail thr
 
 
 def cases():
-    return [pytest.param(e, id=e.schema.full_name) for e in opdb.entries() if opdb.samples(e) and not e.random]
+    return [
+        pytest.param(e, id=e.schema.full_name) for e in opdb.entries() if opdb.samples(e) and not e.random
+    ]
 
 
 def run(torch, entry, args, kwargs):
@@ -50,10 +53,15 @@ def test_allocation_failures(torch, entry, grad):
             testing.fail_at(0)
         if result is not None:
             got = [opdb.describe(r) for r in opdb.flatten(result)]
-            assert got == expected or any(v != v for d in got for v in d.get("values", []) if not isinstance(v, list))
+            assert got == expected or any(
+                v != v for d in got for v in d.get("values", []) if not isinstance(v, list)
+            )
         del result
         if not failed:
             break
     assert testing.alloc_stats()["live_blocks"] <= live
-    assert [opdb.describe(t) for t in opdb.flatten(list(args)) if isinstance(t, torch.Tensor)] == before or grad or (
-        entry.only_inplace)
+    assert (
+        [opdb.describe(t) for t in opdb.flatten(list(args)) if isinstance(t, torch.Tensor)] == before
+        or grad
+        or (entry.only_inplace)
+    )

@@ -1,4 +1,5 @@
 """Every gradient of the catalog, first and second order, against what PyTorch gave for the same sample."""
+
 import pytest
 
 import known_gaps
@@ -7,7 +8,11 @@ from test_ops import recorded, same
 
 
 def cases():
-    return [pytest.param(e, id=e.schema.full_name) for e in opdb.entries() if opdb.differentiable(e) and opdb.samples(e)]
+    return [
+        pytest.param(e, id=e.schema.full_name)
+        for e in opdb.entries()
+        if opdb.differentiable(e) and opdb.samples(e)
+    ]
 
 
 def by_differences(torch, entry, expression, key):

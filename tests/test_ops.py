@@ -1,5 +1,6 @@
 """Every catalog op against what PyTorch gave for the same sample (tests/data/ops.json.gz), for every dtype; then the
 other forms of the op (method, in-place, out=), layouts and the meta device against its main form."""
+
 import cmath
 import functools
 import gzip
@@ -14,8 +15,16 @@ import known_gaps
 import opdb
 
 DATA = os.path.join(opdb.ROOT, "tests", "data", "ops.json.gz")
-TOLERANCE = {"float16": (1e-3, 1e-3), "bfloat16": (1.6e-2, 1e-2), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-9),
-             "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-9)}
+TOLERANCE = {
+    "float16": (1e-3, 1e-3),
+    "bfloat16": (1.6e-2, 1e-2),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-9),
+    "complex64": (1.3e-6, 1e-5),
+    "complex128": (1e-7, 1e-9),
+}
+
+
 @functools.lru_cache(maxsize=None)
 def recorded():
     with gzip.open(DATA, "rt") as f:
@@ -34,8 +43,11 @@ def close(a, b, dtype):
     if isinstance(a, complex):
         rtol, atol = TOLERANCE[dtype]
         if cmath.isnan(a) or cmath.isnan(b) or cmath.isinf(a) or cmath.isinf(b):
-            return close(a.real, b.real, dtype) and close(a.imag, b.imag, dtype) or (
-                (cmath.isnan(a) or cmath.isinf(a)) and (cmath.isnan(b) or cmath.isinf(b)))
+            return (
+                close(a.real, b.real, dtype)
+                and close(a.imag, b.imag, dtype)
+                or ((cmath.isnan(a) or cmath.isinf(a)) and (cmath.isnan(b) or cmath.isinf(b)))
+            )
         return abs(a - b) <= atol + rtol * abs(b)
     if isinstance(a, float) and isinstance(b, float):
         if math.isnan(a) or math.isnan(b):
@@ -86,8 +98,10 @@ def test_value(torch, entry):
                 wrong.append(str(exc).split("\n")[0])
             except Exception as exc:
                 if expected.get("error") != type(exc).__name__:
-                    wrong.append("%s: %s: %s, expected %s" % (key, type(exc).__name__, exc,
-                                                              expected.get("error", "a result")))
+                    wrong.append(
+                        "%s: %s: %s, expected %s"
+                        % (key, type(exc).__name__, exc, expected.get("error", "a result"))
+                    )
     assert not wrong, "%d differences:\n%s" % (len(wrong), "\n".join(wrong[:12]))
 
 
@@ -105,7 +119,9 @@ def first_sample(entry, torch, dtypes=("float32", "int64", "bool", "complex64"))
 
 def equal(a, b):
     return opdb.describe(a)["values"] == opdb.describe(b)["values"] or all(
-        close(x, y, opdb.describe(a)["dtype"]) for x, y in zip(opdb.describe(a)["values"], opdb.describe(b)["values"]))
+        close(x, y, opdb.describe(a)["dtype"])
+        for x, y in zip(opdb.describe(a)["values"], opdb.describe(b)["values"])
+    )
 
 
 @pytest.mark.parametrize("entry", cases())
@@ -118,7 +134,11 @@ def test_forms_agree(torch, entry):
         return
     expression, dtype, results = found
     function = opdb.find(torch, entry)
-    if function is not None and "method" in entry.variants and callable(getattr(torch.Tensor, entry.name, None)):
+    if (
+        function is not None
+        and "method" in entry.variants
+        and callable(getattr(torch.Tensor, entry.name, None))
+    ):
         args, kwargs = opdb.Filler(torch, dtype).evaluate(expression)
         for a, b in zip(opdb.flatten(getattr(args[0], entry.name)(*args[1:], **kwargs)), results):
             assert opdb.describe(a) == opdb.describe(b) or equal(a, b)
@@ -135,7 +155,9 @@ def test_forms_agree(torch, entry):
         target = args[0].clone()
         try:
             name = entry.name + "_"
-            method = next(getattr(space, name) for space in (torch.Tensor, torch, torch._C._nn) if hasattr(space, name))
+            method = next(
+                getattr(space, name) for space in (torch.Tensor, torch, torch._C._nn) if hasattr(space, name)
+            )
             returned = method(target, *args[1:], **kwargs)
         except RuntimeError as exc:
             assert "can't be cast" in str(exc) or "doesn't match the broadcast shape" in str(exc), exc

@@ -42,8 +42,8 @@ int mt_gradient_clone(mt_tensor **out, mt_tensor *g)
 
 static bool can_add_into(const mt_tensor *into, const mt_tensor *other)
 {
-    return (into->flags & MT_FLAG_DENSE) && into->dtype == other->dtype &&
-           into->ndim == other->ndim && mt_gradient_is_exclusive(into);
+    return (into->flags & MT_FLAG_DENSE) && into->dtype == other->dtype && into->ndim == other->ndim &&
+           mt_gradient_is_exclusive(into);
 }
 
 int mt_gradient_add(mt_tensor **slot, mt_tensor **grad)
@@ -93,8 +93,7 @@ MT_COLD static int warn_layout(const mt_tensor *g, const mt_tensor *leaf)
                    "grad and param do not obey the gradient layout contract. This is not an error, "
                    "but may impair performance.\ngrad.sizes() = %s, strides() = %s\nparam.sizes() "
                    "= %s, strides() = %s",
-                   mt_shape_format(&size, g->size, g->ndim),
-                   mt_shape_format(&stride, g->stride, g->ndim),
+                   mt_shape_format(&size, g->size, g->ndim), mt_shape_format(&stride, g->stride, g->ndim),
                    mt_shape_format(&leaf_size, leaf->size, leaf->ndim),
                    mt_shape_format(&leaf_stride, leaf->stride, leaf->ndim));
 }
@@ -106,8 +105,7 @@ static int clone_into_layout(mt_tensor **out, mt_tensor *g, const mt_tensor *lea
     int rc = -1;
 
     if (leaf->flags & MT_FLAG_DENSE)
-        MT_TRY(
-            mt_tensor_new_strided(&copy, dtype, leaf->ndim, leaf->size, leaf->stride, g->device));
+        MT_TRY(mt_tensor_new_strided(&copy, dtype, leaf->ndim, leaf->size, leaf->stride, g->device));
     else
         MT_TRY(mt_tensor_new(&copy, dtype, leaf->ndim, leaf->size, g->device));
     MT_TRY(mt_copy_inplace(copy, g, false));
@@ -143,8 +141,7 @@ int mt_accumulate(mt_tensor *variable, mt_tensor **grad, bool keep)
     }
     if (old)
         MT_TRY(mt_gradient_sum(&fresh, old, g));
-    else if (!mt_thread.grad_mode && !keep && mt_gradient_is_exclusive(g) &&
-             has_layout_of(g, variable))
+    else if (!mt_thread.grad_mode && !keep && mt_gradient_is_exclusive(g) && has_layout_of(g, variable))
         MT_TRY(take_over(&fresh, grad));
     else
         MT_TRY(clone_into_layout(&fresh, g, variable));
@@ -180,8 +177,7 @@ static void accumulate_destroy(mt_node *n)
     mt_tensor_unref(variable);
 }
 
-static const mt_node_ops accumulate_ops = {accumulate_name, accumulate_run, NULL,
-                                           accumulate_destroy};
+static const mt_node_ops accumulate_ops = {accumulate_name, accumulate_run, NULL, accumulate_destroy};
 
 int mt_accumulate_node_new(mt_node **out, mt_tensor *variable)
 {

@@ -143,8 +143,8 @@ typedef struct mt_endpoint {
 /* backward and autograd.grad. grad[i] NULL: ones, for a one-element real output; grad NULL: all so.
    n_inputs < 0: every leaf (with ACCUMULATE). Without ACCUMULATE result gets n_inputs new
    references (NULL for unused). All values are checked, with the texts of torch.autograd. */
-int mt_engine_run(mt_tensor **result, const mt_endpoint *output, mt_tensor *const *grad,
-                  int n_outputs, const mt_endpoint *input, int n_inputs, unsigned flags);
+int mt_engine_run(mt_tensor **result, const mt_endpoint *output, mt_tensor *const *grad, int n_outputs,
+                  const mt_endpoint *input, int n_inputs, unsigned flags);
 
 /* Inside a run of this thread: */
 bool mt_engine_is_running(void);
@@ -175,12 +175,10 @@ extern mt_saved_hook_table mt_saved_hooks;
 /* Anomaly mode and node metadata. */
 typedef struct mt_anomaly_table {
     bool enabled, check_nan;
-    int (*created)(
-        mt_node *n); /* while enabled; may use n->anomaly; the node under execution is its parent */
+    int (*created)(mt_node *n); /* while enabled; may use n->anomaly; the node under execution is its parent */
     /* while enabled with check_nan, after run of n: an error when a result holds nan */
     int (*check)(mt_node *n, mt_tensor *const *results, int n_results);
-    void (*failed)(
-        mt_node *n); /* while enabled, after run or check of n failed; must keep the error */
+    void (*failed)(mt_node *n); /* while enabled, after run or check of n failed; must keep the error */
     void (*destroy)(void *anomaly);
 } mt_anomaly_table;
 extern mt_anomaly_table mt_anomaly;

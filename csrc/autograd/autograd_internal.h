@@ -58,8 +58,7 @@ int mt_gradient_cast(mt_tensor **grad, mt_dtype dtype);
 
 static inline bool mt_gradient_fits(const mt_tensor *g, const mt_input_meta *want)
 {
-    if (g->dtype != want->dtype || g->ndim != want->ndim ||
-        !mt_device_equal(g->device, want->device))
+    if (g->dtype != want->dtype || g->ndim != want->ndim || !mt_device_equal(g->device, want->device))
         return false;
     for (int i = 0; i < g->ndim; i++)
         if (g->size[i] != want->size[i])
@@ -68,9 +67,8 @@ static inline bool mt_gradient_fits(const mt_tensor *g, const mt_input_meta *wan
 }
 
 /* op_calls.c */
-int mt_autograd_op_cast(mt_tensor **out, mt_tensor *t, mt_dtype dtype,
-                        mt_device device);                           /* a copy */
-int mt_autograd_op_sum(mt_tensor **out, mt_tensor *t, mt_ints dims); /* keeps dims */
+int mt_autograd_op_cast(mt_tensor **out, mt_tensor *t, mt_dtype dtype, mt_device device); /* a copy */
+int mt_autograd_op_sum(mt_tensor **out, mt_tensor *t, mt_ints dims);                      /* keeps dims */
 
 /* saved.c */
 extern const char mt_text_backward_twice[];

@@ -26,8 +26,7 @@ static int implicit_gradient(mt_tensor **out, const mt_input_meta *m)
         if (numel != 1)
             break;
     }
-    MT_REQUIRE(numel == 1, MT_ERR_RUNTIME,
-               "grad can be implicitly created only for scalar outputs");
+    MT_REQUIRE(numel == 1, MT_ERR_RUNTIME, "grad can be implicitly created only for scalar outputs");
     MT_REQUIRE(mt_dtype_is_float((mt_dtype)m->dtype), MT_ERR_RUNTIME,
                "grad can be implicitly created only for real scalar outputs but got torch.%s",
                mt_dtype_name((mt_dtype)m->dtype));
@@ -47,10 +46,8 @@ static int check_gradient(const mt_tensor *g, const mt_input_meta *m, int index)
     MT_REQUIRE(mt_shape_equal(g->ndim, g->size, m->ndim, m->size), MT_ERR_RUNTIME,
                "Mismatch in shape: grad_output[%d] has a shape of torch.Size(%s) and output[%d] "
                "has a shape of torch.Size(%s).",
-               index, mt_shape_format(&got, g->size, g->ndim), index,
-               mt_shape_format(&expected, m->size, m->ndim));
-    MT_REQUIRE(mt_dtype_is_complex((mt_dtype)g->dtype) == mt_dtype_is_complex((mt_dtype)m->dtype),
-               MT_ERR_RUNTIME,
+               index, mt_shape_format(&got, g->size, g->ndim), index, mt_shape_format(&expected, m->size, m->ndim));
+    MT_REQUIRE(mt_dtype_is_complex((mt_dtype)g->dtype) == mt_dtype_is_complex((mt_dtype)m->dtype), MT_ERR_RUNTIME,
                "For complex Tensors, both grad_output and output are required to have the same "
                "dtype. Mismatch in dtype: grad_output[%d] has a dtype of torch.%s and output[%d] "
                "has a dtype of torch.%s.",
@@ -63,8 +60,7 @@ fail:
 static mt_input_meta meta_of_endpoint(const mt_endpoint *e)
 {
     if (e->tensor)
-        return (mt_input_meta){e->tensor->size, e->tensor->ndim, e->tensor->dtype,
-                               e->tensor->device, true};
+        return (mt_input_meta){e->tensor->size, e->tensor->ndim, e->tensor->dtype, e->tensor->device, true};
     return mt_node_input(e->node, (int)e->input);
 }
 
@@ -76,16 +72,15 @@ static int edge_of_endpoint(mt_edge *out, const mt_endpoint *e)
     *out = (mt_edge){NULL, 0};
     if (e->tensor)
         return mt_autograd_edge(out, e->tensor);
-    MT_REQUIRE((int64_t)e->input < e->node->n_inputs, MT_ERR_RUNTIME,
-               "GradientEdge: output number %u is out of range", e->input);
+    MT_REQUIRE((int64_t)e->input < e->node->n_inputs, MT_ERR_RUNTIME, "GradientEdge: output number %u is out of range",
+               e->input);
     *out = (mt_edge){mt_node_ref(e->node), e->input};
     rc = 0;
 fail:
     return rc;
 }
 
-static int set_root(mt_run *run, mt_tensor **grads, int i, const mt_endpoint *output,
-                    mt_tensor *given)
+static int set_root(mt_run *run, mt_tensor **grads, int i, const mt_endpoint *output, mt_tensor *given)
 {
     mt_input_meta m, want;
     int rc = -1;
@@ -145,8 +140,7 @@ static int check_results(mt_run *run, const mt_endpoint *input)
             continue;
         if (run->flags & MT_RUN_MATERIALIZE) {
             if (t)
-                MT_TRY(mt_tensor_new_zeroed(&run->result[i], (mt_dtype)t->dtype, t->ndim, t->size,
-                                            t->device));
+                MT_TRY(mt_tensor_new_zeroed(&run->result[i], (mt_dtype)t->dtype, t->ndim, t->size, t->device));
             continue;
         }
         MT_REQUIRE(run->flags & MT_RUN_ALLOW_UNUSED, MT_ERR_RUNTIME,
@@ -183,8 +177,8 @@ static int zeroed_block(void **out, void *few, int n, int n_few, size_t size)
     return 0;
 }
 
-static int prepare_and_execute(mt_run *run, mt_tensor **grads, const mt_endpoint *output,
-                               mt_tensor *const *given, const mt_endpoint *input)
+static int prepare_and_execute(mt_run *run, mt_tensor **grads, const mt_endpoint *output, mt_tensor *const *given,
+                               const mt_endpoint *input)
 {
     int rc = -1;
 
@@ -202,8 +196,8 @@ fail:
     return rc;
 }
 
-int mt_engine_run(mt_tensor **result, const mt_endpoint *output, mt_tensor *const *grad,
-                  int n_outputs, const mt_endpoint *input, int n_inputs, unsigned flags)
+int mt_engine_run(mt_tensor **result, const mt_endpoint *output, mt_tensor *const *grad, int n_outputs,
+                  const mt_endpoint *input, int n_inputs, unsigned flags)
 {
     mt_tensor *few_grads[INLINE_ROOTS];
     mt_edge few_roots[INLINE_ROOTS];

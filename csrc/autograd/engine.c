@@ -119,8 +119,7 @@ static int hand_on(mt_run *run, mt_node *n, mt_tensor **out)
         if (out[i]) {
             mt_input_meta want = mt_node_input(e->node, (int)e->input);
 
-            if (MT_UNLIKELY(!mt_gradient_fits(out[i], &want)) &&
-                mt_gradient_fit(&out[i], n, i, &want) < 0)
+            if (MT_UNLIKELY(!mt_gradient_fits(out[i], &want)) && mt_gradient_fit(&out[i], n, i, &want) < 0)
                 return -1;
         }
         if (deliver(run, e, &out[i]) < 0)
@@ -167,8 +166,7 @@ static int run_leaf(mt_node *n, mt_hook_frame *frame)
     mt_hook *of_leaf;
     bool keep = n->hooks && mt_hook_find(n->hooks, NULL, MT_HOOK_POST, 0);
 
-    if (frame->grads[0] && mt_tensor_requires_grad(variable) &&
-        mt_accumulate(variable, &frame->grads[0], keep) < 0)
+    if (frame->grads[0] && mt_tensor_requires_grad(variable) && mt_accumulate(variable, &frame->grads[0], keep) < 0)
         return -1;
     of_leaf = leaf_hooks(n);
     if (of_leaf) {
@@ -190,8 +188,7 @@ static bool any_defined(mt_tensor *const *grads, int n)
 MT_NOINLINE static int run_watched(mt_node *n, mt_hook_frame *frame)
 {
     if (n->ops->run(n, frame->grads, frame->results) == 0 &&
-        (!mt_anomaly.check_nan || !mt_anomaly.check ||
-         mt_anomaly.check(n, frame->results, frame->n_results) == 0))
+        (!mt_anomaly.check_nan || !mt_anomaly.check || mt_anomaly.check(n, frame->results, frame->n_results) == 0))
         return 0;
     if (mt_anomaly.failed)
         mt_anomaly.failed(n);
@@ -204,8 +201,7 @@ static int run_formula(mt_run *run, mt_node *n, mt_hook_frame *frame)
 
     if (any_defined(frame->grads, n->n_inputs) || (n->flags & MT_NODE_CUSTOM)) {
         n->busy++;
-        rc = MT_UNLIKELY(mt_anomaly.enabled) ? run_watched(n, frame)
-                                             : n->ops->run(n, frame->grads, frame->results);
+        rc = MT_UNLIKELY(mt_anomaly.enabled) ? run_watched(n, frame) : n->ops->run(n, frame->grads, frame->results);
         n->busy--;
     }
     if (rc < 0)
@@ -227,8 +223,7 @@ static int run_inner(mt_run *run, mt_node *n, mt_hook_frame *frame)
     void *block = few;
     int rc = -1;
 
-    if (n->n_edges > INLINE_EDGES &&
-        mt_malloc(&block, (size_t)n->n_edges * sizeof(mt_tensor *)) < 0)
+    if (n->n_edges > INLINE_EDGES && mt_malloc(&block, (size_t)n->n_edges * sizeof(mt_tensor *)) < 0)
         return -1;
     frame->results = block;
     frame->n_results = n->n_edges;
@@ -417,8 +412,7 @@ MT_NOINLINE static int execute_elsewhere(mt_run *run, mt_tensor **root_grad)
 
 int mt_run_execute_nested(mt_run *run, mt_tensor **root_grad)
 {
-    return MT_UNLIKELY(mine.depth >= MAX_NESTING) ? execute_elsewhere(run, root_grad)
-                                                  : mt_run_execute(run, root_grad);
+    return MT_UNLIKELY(mine.depth >= MAX_NESTING) ? execute_elsewhere(run, root_grad) : mt_run_execute(run, root_grad);
 }
 
 /* --- asked from inside a run --- */
@@ -438,8 +432,7 @@ int mt_engine_will_execute(bool *out, mt_node *n)
     mt_node_run *state;
     int rc = -1;
 
-    MT_REQUIRE(mine.run, MT_ERR_RUNTIME,
-               "_get_should_execute_nodes should only be called during the backward pass");
+    MT_REQUIRE(mine.run, MT_ERR_RUNTIME, "_get_should_execute_nodes should only be called during the backward pass");
     state = mt_run_state(mine.run, n);
     *out = state && (!mine.run->selective || (state->mark & MT_MARK_WANTED));
     rc = 0;

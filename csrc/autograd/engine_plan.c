@@ -84,8 +84,7 @@ static int claim(mt_node_run **out, mt_run *run, mt_node *n)
 
     if (!state) {
         state = &n->run;
-        if (MT_UNLIKELY(mt_live_runs->next_live && held_by_other(run, n)) &&
-            side_claim(&state, run, n) < 0)
+        if (MT_UNLIKELY(mt_live_runs->next_live && held_by_other(run, n)) && side_claim(&state, run, n) < 0)
             return -1;
         *state = (mt_node_run){run->id, 0, 0, 0, {NULL}, NULL};
         if (run->claimed)

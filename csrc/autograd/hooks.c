@@ -131,8 +131,7 @@ int mt_autograd_add_post_accumulate_hook(mt_tensor *t, const mt_hook_ops *ops, v
     MT_REQUIRE(mt_tensor_requires_grad(t), MT_ERR_RUNTIME,
                "cannot register a hook on a tensor that doesn't require gradient");
     MT_TRY(mt_autograd_grad_fn(&n, t));
-    MT_REQUIRE(!n, MT_ERR_RUNTIME,
-               "post accumulate grad hooks cannot be registered on non-leaf tensors");
+    MT_REQUIRE(!n, MT_ERR_RUNTIME, "post accumulate grad hooks cannot be registered on non-leaf tensors");
     MT_TRY(mt_autograd_meta(&m, t));
     rc = add(&m->hooks, MT_HOOK_POST_ACCUMULATE, 0, ops, ctx);
 fail:
@@ -145,8 +144,7 @@ int mt_autograd_retain_grad(mt_tensor *t)
     mt_node *n;
     int rc = -1;
 
-    MT_REQUIRE(mt_tensor_requires_grad(t), MT_ERR_RUNTIME,
-               "can't retain_grad on Tensor that has requires_grad=False");
+    MT_REQUIRE(mt_tensor_requires_grad(t), MT_ERR_RUNTIME, "can't retain_grad on Tensor that has requires_grad=False");
     MT_TRY(mt_autograd_grad_fn(&n, t));
     if (n && !t->autograd->retains_grad) {
         m = t->autograd;

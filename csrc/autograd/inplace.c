@@ -39,8 +39,8 @@ MT_COLD static int raise_guarded(const mt_tensor *t, bool indirect)
     const mt_node *fn = t->autograd ? t->autograd->grad_fn : NULL;
     bool inference = (t->flags & MT_FLAG_INFERENCE_VIEW) != 0;
     bool no_grad = !inference && (t->flags & MT_FLAG_NO_GRAD_VIEW);
-    const char *what = indirect ? "its base or another view of its base has been modified inplace"
-                                : "is being modified inplace";
+    const char *what =
+        indirect ? "its base or another view of its base has been modified inplace" : "is being modified inplace";
     char subject[200];
 
     if (fn) {
@@ -52,15 +52,13 @@ MT_COLD static int raise_guarded(const mt_tensor *t, bool indirect)
                  : no_grad ? " of a view which was created in no_grad mode"
                            : "");
     } else {
-        snprintf(subject, sizeof(subject), "A view was created in %s mode",
-                 inference ? "inference" : "no_grad");
+        snprintf(subject, sizeof(subject), "A view was created in %s mode", inference ? "inference" : "no_grad");
     }
     if (inference)
         return raise_mode(subject, what, "in normal mode", "inference_mode");
     if (no_grad)
         return raise_mode(subject, what, "with grad mode enabled", "no_grad");
-    return mt_error_set(MT_ERR_RUNTIME, "%s and %s%s%s", subject, what,
-                        fn ? "" : " with grad mode enabled",
+    return mt_error_set(MT_ERR_RUNTIME, "%s and %s%s%s", subject, what, fn ? "" : " with grad mode enabled",
                         t->flags & MT_FLAG_MULTI_VIEW ? advice_multi : advice_custom);
 }
 
@@ -83,9 +81,8 @@ int mt_autograd_check_inplace(mt_tensor *t, bool recorded)
     if (mt_autograd_is_leaf(&leaf, t) < 0)
         return -1;
     if (leaf)
-        return mt_error_set(
-            MT_ERR_RUNTIME,
-            "a leaf Variable that requires grad is being used in an in-place operation.");
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "a leaf Variable that requires grad is being used in an in-place operation.");
     return 0;
 }
 
@@ -93,15 +90,14 @@ int mt_autograd_check_rebase(mt_tensor *t, const mt_node *node)
 {
     if (!t->base || node->n_inputs == 1)
         return 0;
-    return mt_error_set(
-        MT_ERR_RUNTIME,
-        "If your Function modifies inplace an input that is a view of another Tensor, your "
-        "Function cannot return more than one Tensor. This is not supported by the current "
-        "autograd engine. You should either make sure the input is not a view (using .clone() for "
-        "example) or make your Function only return one Tensor (potentially splitting it into two "
-        "Functions: one doing the inplace that returns a single Tensor and a second one that does "
-        "the other operations). You can ask on the forum https://discuss.pytorch.org/ if you need "
-        "help to do this change.");
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "If your Function modifies inplace an input that is a view of another Tensor, your "
+                        "Function cannot return more than one Tensor. This is not supported by the current "
+                        "autograd engine. You should either make sure the input is not a view (using .clone() for "
+                        "example) or make your Function only return one Tensor (potentially splitting it into two "
+                        "Functions: one doing the inplace that returns a single Tensor and a second one that does "
+                        "the other operations). You can ask on the forum https://discuss.pytorch.org/ if you need "
+                        "help to do this change.");
 }
 
 /* --- views again --- */
@@ -122,19 +118,16 @@ static bool is_all_of(const mt_tensor *root, const mt_geometry *view, int64_t of
 }
 
 /* Same dtype: as_strided, unless another step makes the view and nothing is left to do. */
-static int strided(mt_tensor **out, mt_tensor *root, const mt_geometry *view, int64_t offset,
-                   bool always)
+static int strided(mt_tensor **out, mt_tensor *root, const mt_geometry *view, int64_t offset, bool always)
 {
     if (!always && is_all_of(root, view, offset)) {
         *out = mt_tensor_ref(root);
         return 0;
     }
-    return mt_as_strided(out, root, (mt_ints){view->size, view->ndim},
-                         (mt_ints){view->stride, view->ndim}, &offset);
+    return mt_as_strided(out, root, (mt_ints){view->size, view->ndim}, (mt_ints){view->stride, view->ndim}, &offset);
 }
 
-static int complex_of_real(mt_tensor **out, mt_tensor *root, const mt_geometry *view,
-                           int64_t base_offset)
+static int complex_of_real(mt_tensor **out, mt_tensor *root, const mt_geometry *view, int64_t base_offset)
 {
     int64_t size[MT_MAX_DIM + 1], stride[MT_MAX_DIM + 1];
     mt_geometry pairs = {size, stride, 2 * view->offset, (uint8_t)(view->ndim + 1), root->dtype, 0};
@@ -155,8 +148,7 @@ fail:
     return rc;
 }
 
-static int real_of_complex(mt_tensor **out, mt_tensor *root, const mt_geometry *view,
-                           int64_t base_offset)
+static int real_of_complex(mt_tensor **out, mt_tensor *root, const mt_geometry *view, int64_t base_offset)
 {
     mt_tensor *t = NULL;
     int rc = -1;
@@ -261,8 +253,8 @@ static int copy_slices_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
     int rc = -1;
 
     MT_REQUIRE(s->fn, MT_ERR_RUNTIME, "%s", mt_text_backward_twice);
-    MT_TRY(mt_tensor_new_strided(&whole, (mt_dtype)grads[0]->dtype, s->base.ndim, s->base.size,
-                                 s->base.stride, grads[0]->device));
+    MT_TRY(mt_tensor_new_strided(&whole, (mt_dtype)grads[0]->dtype, s->base.ndim, s->base.size, s->base.stride,
+                                 grads[0]->device));
     MT_TRY(mt_copy_inplace(whole, grads[0], false));
     MT_TRY(mt_view_replay(&part, whole, s->base.offset, &s->view));
     MT_TRY(mt_clone(&given, part, MT_FORMAT_PRESERVE));
@@ -365,8 +357,8 @@ int mt_copy_slices_output(mt_tensor **out, mt_node *node, mt_tensor *saved)
     mt_grad_scope scope = mt_grad_scope_enter(true);
     int rc = -1;
 
-    MT_TRY(mt_tensor_from_storage(&root, saved->storage, (mt_dtype)s->base.dtype, s->base.ndim,
-                                  s->base.size, s->base.stride, s->base.offset));
+    MT_TRY(mt_tensor_from_storage(&root, saved->storage, (mt_dtype)s->base.dtype, s->base.ndim, s->base.size,
+                                  s->base.stride, s->base.offset));
     if (saved->version) { /* a change of the saved memory must be noticed here too */
         root->version = saved->version;
         mt_refcount_inc(&root->version->refs);
@@ -389,8 +381,7 @@ int mt_autograd_rebase(mt_tensor *t, mt_node *node, uint32_t output_nr, int self
         return mt_autograd_set_edge(t, node, output_nr);
     MT_TRY(mt_autograd_check_rebase(t, node));
     if (self_edge < 0 || self_edge >= node->n_edges)
-        return mt_error_set(MT_ERR_INTERNAL,
-                            "in-place history without an edge to the changed tensor");
+        return mt_error_set(MT_ERR_INTERNAL, "in-place history without an edge to the changed tensor");
     MT_TRY(copy_slices_new(&slices, t, node, self_edge));
     MT_TRY(mt_autograd_set_edge(t->base, slices, 0));
     t->own_version = mt_tensor_version(t) - 1; /* out of date */

@@ -25,8 +25,7 @@ static const char *op_node_name(const mt_node *n)
 static int op_node_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
 {
     if (MT_UNLIKELY(!n->op->grad->backward))
-        return mt_error_set(MT_ERR_RUNTIME, "derivative for aten::%s is not implemented",
-                            n->op->name);
+        return mt_error_set(MT_ERR_RUNTIME, "derivative for aten::%s is not implemented", n->op->name);
     return n->op->grad->backward(n, grads, out);
 }
 
@@ -271,8 +270,7 @@ static int save_results(saver *s)
         t = spec->index < s->call->n_outs ? s->call->out[spec->index] : NULL;
         if (!t)
             continue;
-        if (mt_saved_set_tensor(s->node, k, t, s->node->input[spec->index].takes_grad,
-                                spec->index) < 0)
+        if (mt_saved_set_tensor(s->node, k, t, s->node->input[spec->index].takes_grad, spec->index) < 0)
             return -1;
         s->node->saved[k].in_place_view = s->written && s->written->base;
     }
@@ -320,8 +318,7 @@ static int record(mt_call *call, int n_edges)
 
     if (!any || (call->n_outs == 1 && is_input(call, grad, call->out[0])))
         return 0;
-    MT_TRY(mt_node_new(&n, &op_node_ops, n_edges, grad->n_saved, call->n_outs,
-                       dims + survey_saved(call, grad)));
+    MT_TRY(mt_node_new(&n, &op_node_ops, n_edges, grad->n_saved, call->n_outs, dims + survey_saved(call, grad)));
     n->op = call->op;
     MT_TRY(mt_node_created(n));
     s.node = n;
@@ -332,8 +329,7 @@ static int record(mt_call *call, int n_edges)
     MT_TRY(save_inputs(&s));
     MT_TRY(save_results(&s));
     for (int i = 0; i < call->n_outs; i++)
-        if (n->input[i].takes_grad && !(grad->constant >> i & 1) &&
-            !is_input(call, grad, call->out[i]))
+        if (n->input[i].takes_grad && !(grad->constant >> i & 1) && !is_input(call, grad, call->out[i]))
             MT_TRY(mt_autograd_set_edge(call->out[i], n, (uint32_t)i));
     rc = 0;
 fail:
@@ -346,17 +342,14 @@ fail:
 static int record_in_place(mt_call *call, mt_tensor *self, int n_edges)
 {
     const mt_grad *grad = call->op->grad;
-    bool moves =
-        (call->op->flags & MT_OPF_VIEW) != 0; /* t_, squeeze_: changes geometry, not values */
+    bool moves = (call->op->flags & MT_OPF_VIEW) != 0; /* t_, squeeze_: changes geometry, not values */
     bool listed = grad->n_inputs && grad->input[0] == 0;
-    int self_edge =
-        listed ? 0 : n_edges; /* always there: a view needs to know what becomes of its base */
+    int self_edge = listed ? 0 : n_edges; /* always there: a view needs to know what becomes of its base */
     saver s = {call, grad, NULL, NULL, 0, moves ? NULL : self};
     mt_node *n = NULL;
     int rc = -1;
 
-    MT_TRY(mt_node_new(&n, &op_node_ops, n_edges + !listed, grad->n_saved, 1,
-                       self->ndim + survey_saved(call, grad)));
+    MT_TRY(mt_node_new(&n, &op_node_ops, n_edges + !listed, grad->n_saved, 1, self->ndim + survey_saved(call, grad)));
     n->op = call->op;
     MT_TRY(mt_node_created(n));
     s.node = n;
@@ -427,8 +420,7 @@ int mt_autograd_kernel(mt_call *call)
 
     if (!mt_thread.grad_mode)
         return run_below(call);
-    if (MT_UNLIKELY(call->variant != MT_VARIANT_FUNCTION ||
-                    (call->op->flags & MT_OPF_MUTATES_SELF)))
+    if (MT_UNLIKELY(call->variant != MT_VARIANT_FUNCTION || (call->op->flags & MT_OPF_MUTATES_SELF)))
         return call->variant == MT_VARIANT_OUT ? out_form(call) : in_place_form(call);
     any = grad && survey_inputs(&n_edges, call, grad);
     rc = mt_fast_call(call);

@@ -78,9 +78,8 @@ static int set_flag(mt_tensor *t, bool on)
 
     if (!on && !m)
         return 0;
-    MT_REQUIRE(
-        !on || !(t->flags & MT_FLAG_INFERENCE) || mt_thread.inference_mode, MT_ERR_RUNTIME,
-        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+    MT_REQUIRE(!on || !(t->flags & MT_FLAG_INFERENCE) || mt_thread.inference_mode, MT_ERR_RUNTIME,
+               "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
     MT_TRY(mt_autograd_meta(&m, t));
     m->requires_grad = on;
     mt_tensor_mark_requires_grad(t, on);
@@ -142,8 +141,7 @@ int mt_autograd_set_grad_dtype(mt_tensor *t, mt_dtype dtype)
 
     MT_TRY(mt_autograd_is_leaf(&leaf, t));
     MT_REQUIRE(leaf, MT_ERR_RUNTIME, "grad_dtype can only be set on leaf tensors.");
-    MT_REQUIRE(!mt_autograd_grad(t) || dtype == MT_DTYPE_NONE ||
-                   dtype == (mt_dtype)t->autograd->grad->dtype,
+    MT_REQUIRE(!mt_autograd_grad(t) || dtype == MT_DTYPE_NONE || dtype == (mt_dtype)t->autograd->grad->dtype,
                MT_ERR_RUNTIME,
                "Cannot set grad_dtype to '%s' because there is already a gradient with dtype '%s'. "
                "Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the "
@@ -182,8 +180,7 @@ static int check_grad(const mt_tensor *t, const mt_tensor *grad)
                "attempting to assign a gradient with device type '%s' to a tensor with device type "
                "'%s'. Please ensure that the gradient and the tensor are on the same device",
                device_type_name(grad->device), device_type_name(t->device));
-    MT_REQUIRE(grad->device.index == t->device.index || t->device.type != MT_DEVICE_CUDA,
-               MT_ERR_RUNTIME,
+    MT_REQUIRE(grad->device.index == t->device.index || t->device.type != MT_DEVICE_CUDA, MT_ERR_RUNTIME,
                "attempting to assign a gradient located on device with index '%d' to a tensor "
                "located on device with index '%d'. Please ensure that the gradient and the tensor "
                "are on the same device",
@@ -191,8 +188,7 @@ static int check_grad(const mt_tensor *t, const mt_tensor *grad)
     MT_REQUIRE(same_shape, MT_ERR_RUNTIME,
                "attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please "
                "ensure that the gradient and the tensor are the same size",
-               mt_shape_format(&got_shape, grad->size, grad->ndim),
-               mt_shape_format(&want_shape, t->size, t->ndim));
+               mt_shape_format(&got_shape, grad->size, grad->ndim), mt_shape_format(&want_shape, t->size, t->ndim));
     rc = 0;
 fail:
     return rc;

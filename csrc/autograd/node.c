@@ -29,12 +29,10 @@ static MT_THREAD_LOCAL_FAST struct {
     bool busy;
 } dying;
 
-int mt_node_new(mt_node **out, const mt_node_ops *ops, int n_edges, int n_saved, int n_inputs,
-                int64_t n_dims)
+int mt_node_new(mt_node **out, const mt_node_ops *ops, int n_edges, int n_saved, int n_inputs, int64_t n_dims)
 {
-    size_t bytes = sizeof(mt_node) + (size_t)n_edges * sizeof(mt_edge) +
-                   (size_t)n_saved * sizeof(mt_saved) + (size_t)n_inputs * sizeof(mt_input_meta) +
-                   (size_t)n_dims * sizeof(int64_t);
+    size_t bytes = sizeof(mt_node) + (size_t)n_edges * sizeof(mt_edge) + (size_t)n_saved * sizeof(mt_saved) +
+                   (size_t)n_inputs * sizeof(mt_input_meta) + (size_t)n_dims * sizeof(int64_t);
     size_t class = (bytes + CLASS_BYTES - 1) / CLASS_BYTES;
     void *block;
     mt_node *n;
@@ -116,8 +114,7 @@ int mt_node_replace_inputs(mt_node *n, mt_tensor *const *tensors, int count)
         m[i] = (mt_input_meta){size, 0, MT_DTYPE_NONE, MT_DEVICE_NONE, false};
         if (!t)
             continue;
-        m[i] = (mt_input_meta){size, t->ndim, t->dtype, t->device,
-                               mt_dtype_is_differentiable((mt_dtype)t->dtype)};
+        m[i] = (mt_input_meta){size, t->ndim, t->dtype, t->device, mt_dtype_is_differentiable((mt_dtype)t->dtype)};
         for (int d = 0; d < t->ndim; d++)
             *size++ = t->size[d];
     }

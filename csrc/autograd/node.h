@@ -112,8 +112,7 @@ int mt_autograd_kernel(mt_call *call);
 
 /* Edges, saved values and input metadata are empty (metadata takes no gradient). n_dims is the room
    for the sizes of all inputs together. The sequence number is the next of the process. */
-int mt_node_new(mt_node **out, const mt_node_ops *ops, int n_edges, int n_saved, int n_inputs,
-                int64_t n_dims);
+int mt_node_new(mt_node **out, const mt_node_ops *ops, int n_edges, int n_saved, int n_inputs, int64_t n_dims);
 void mt_node_destroy(mt_node *n);
 /* To be called once the fields of its kind are set: anomaly mode takes note. */
 int mt_node_created(mt_node *n);
@@ -178,8 +177,7 @@ struct mt_autograd {
     uint32_t output_nr;
     uint8_t requires_grad; /* the flag of a leaf */
     uint8_t retains_grad;
-    uint8_t
-        grad_dtype; /* dtype that .grad must have; MT_DTYPE_COUNT: that of the tensor; NONE: any */
+    uint8_t grad_dtype; /* dtype that .grad must have; MT_DTYPE_COUNT: that of the tensor; NONE: any */
     uint8_t spare;
     mt_autograd *next; /* list of metadata about to be destroyed */
 };

@@ -50,11 +50,10 @@ static int pack(bool *taken, mt_saved *s, mt_tensor *t)
     MT_TRY(mt_saved_hooks.pack(&handle, t));
     if (handle && version != mt_tensor_version(t)) {
         mt_saved_hooks.destroy(handle);
-        mt_error_set(MT_ERR_RUNTIME,
-                     "A saved tensor pack hook is modifying its input in place. Tensors provided "
-                     "as input to pack hook can not be modified by in-place operations as this can "
-                     "lead to unexpected side-effects. Please open an issue if you need to perform "
-                     "in-place operations on the input to a pack hook.");
+        mt_error_set(MT_ERR_RUNTIME, "A saved tensor pack hook is modifying its input in place. Tensors provided "
+                                     "as input to pack hook can not be modified by in-place operations as this can "
+                                     "lead to unexpected side-effects. Please open an issue if you need to perform "
+                                     "in-place operations on the input to a pack hook.");
         goto fail;
     }
     if (handle) {
@@ -82,8 +81,7 @@ int mt_saved_set_tensor(mt_node *n, int k, mt_tensor *t, bool is_output, uint32_
     s->output_nr = output_nr;
     s->is_output = is_output;
     s->is_leaf = is_leaf_now(t) && !is_output;
-    if (MT_UNLIKELY(mt_thread.slow & MT_SLOW_SAVED_HOOKS) && mt_saved_hooks.pack &&
-        !mt_tensor_is_wrapped_number(t)) {
+    if (MT_UNLIKELY(mt_thread.slow & MT_SLOW_SAVED_HOOKS) && mt_saved_hooks.pack && !mt_tensor_is_wrapped_number(t)) {
         bool taken;
 
         if (pack(&taken, s, t) < 0)
@@ -278,8 +276,7 @@ static int raise_released(void)
     return mt_error_set(MT_ERR_RUNTIME, "%s", mt_text_backward_twice);
 }
 
-MT_COLD static int raise_version(const mt_node *n, const mt_saved *s, mt_tensor *t,
-                                 uint32_t expected)
+MT_COLD static int raise_version(const mt_node *n, const mt_saved *s, mt_tensor *t, uint32_t expected)
 {
     const mt_node *history = NULL;
     uint32_t output_nr = 0;
@@ -300,22 +297,20 @@ MT_COLD static int raise_version(const mt_node *n, const mt_saved *s, mt_tensor 
     if (history) {
         const char *name = mt_node_name(history);
 
-        snprintf(which, sizeof(which), ", which is output %u of %.*s,", output_nr,
-                 mt_node_name_stem(name), name);
+        snprintf(which, sizeof(which), ", which is output %u of %.*s,", output_nr, mt_node_name_stem(name), name);
     }
-    return mt_error_set(
-        MT_ERR_RUNTIME,
-        "one of the variables needed for gradient computation has been modified by an inplace "
-        "operation: [torch.%s%sTensor %s]%s is at version %u; expected version %u instead. Hint: "
-        "%s",
-        t->device.type == MT_DEVICE_CUDA ? "cuda." : "", mt_dtype_table[t->dtype].legacy,
-        mt_shape_format(&shape, t->size, t->ndim), which, mt_tensor_version(t), expected,
-        mt_anomaly.enabled
-            ? "the backtrace further above shows the operation that failed to compute its "
-              "gradient. The variable in question was changed in there or anywhere later. Good "
-              "luck!"
-            : "enable anomaly detection to find the operation that failed to compute its gradient, "
-              "with torch.autograd.set_detect_anomaly(True, check_nan=False).");
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "one of the variables needed for gradient computation has been modified by an inplace "
+                        "operation: [torch.%s%sTensor %s]%s is at version %u; expected version %u instead. Hint: "
+                        "%s",
+                        t->device.type == MT_DEVICE_CUDA ? "cuda." : "", mt_dtype_table[t->dtype].legacy,
+                        mt_shape_format(&shape, t->size, t->ndim), which, mt_tensor_version(t), expected,
+                        mt_anomaly.enabled
+                            ? "the backtrace further above shows the operation that failed to compute its "
+                              "gradient. The variable in question was changed in there or anywhere later. Good "
+                              "luck!"
+                            : "enable anomaly detection to find the operation that failed to compute its gradient, "
+                              "with torch.autograd.set_detect_anomaly(True, check_nan=False).");
 }
 
 /* A detached stand-in of the output, with the history that the output had when it was made. */

@@ -76,8 +76,7 @@ static int fit_shape(mt_tensor **grad, const mt_node *from, int index, const mt_
 static int fit_dtype(mt_tensor **grad, const mt_node *from, const mt_input_meta *want)
 {
     mt_dtype have = (mt_dtype)(*grad)->dtype;
-    bool have_complex = mt_dtype_is_complex(have),
-         want_complex = mt_dtype_is_complex((mt_dtype)want->dtype);
+    bool have_complex = mt_dtype_is_complex(have), want_complex = mt_dtype_is_complex((mt_dtype)want->dtype);
 
     if (want->dtype == MT_DTYPE_NONE || have == want->dtype)
         return 0;
@@ -85,11 +84,10 @@ static int fit_dtype(mt_tensor **grad, const mt_node *from, const mt_input_meta 
         mt_tensor *real = NULL;
 
         if (from->flags & MT_NODE_CUSTOM)
-            return mt_error_set(
-                MT_ERR_RUNTIME,
-                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
-                "grad_is_complex) to be true, but got false.  (Could this error message be "
-                "improved?  If so, please report an enhancement request to PyTorch.)");
+            return mt_error_set(MT_ERR_RUNTIME,
+                                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
+                                "grad_is_complex) to be true, but got false.  (Could this error message be "
+                                "improved?  If so, please report an enhancement request to PyTorch.)");
         if (mt_real(&real, *grad) < 0)
             return -1;
         mt_tensor_unref(*grad);
@@ -115,10 +113,8 @@ static int fit_device(mt_tensor **grad, const mt_node *from, int index, const mt
         return 0;
     }
     return mt_error_set(
-        MT_ERR_RUNTIME,
-        "Function %s returned an invalid gradient at index %d - expected device %s but got %s",
-        mt_node_name(from), index, mt_device_format(expected, want->device),
-        mt_device_format(got, (*grad)->device));
+        MT_ERR_RUNTIME, "Function %s returned an invalid gradient at index %d - expected device %s but got %s",
+        mt_node_name(from), index, mt_device_format(expected, want->device), mt_device_format(got, (*grad)->device));
 }
 
 int mt_gradient_fit(mt_tensor **grad, const mt_node *from, int index, const mt_input_meta *want)

@@ -29,7 +29,7 @@ enum {
 #define TRY_BYTES ((size_t)64 << 20) /* below this nobody asks how much memory there is */
 
 static mt_block *free_blocks[N_CLASSES];
-static mt_alloc_stats stats;          /* data blocks only */
+static mt_alloc_stats stats; /* data blocks only */
 static uint64_t plain_bytes, plain_blocks, plain_requests;
 static uint64_t cache_limit = MIN_CACHE;
 static uint64_t fail_countdown;
@@ -108,11 +108,10 @@ static inline void account_new(size_t nbytes)
 
 static MT_COLD int refuse(size_t nbytes)
 {
-    return mt_error_set(
-        MT_ERR_RUNTIME,
-        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
-        "memory: you tried to allocate %zu bytes. Error code 12 (Cannot allocate memory)",
-        nbytes);
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
+                        "memory: you tried to allocate %zu bytes. Error code 12 (Cannot allocate memory)",
+                        nbytes);
 }
 
 static bool exceeds_machine(size_t nbytes)

@@ -30,10 +30,20 @@ static mt_isa detect_isa(void)
 {
     enum {
         /* 1: ecx */
-        FMA = 1 << 12, MOVBE = 1 << 22, OSXSAVE = 1 << 27, AVX = 1 << 28, F16C = 1 << 29,
+        FMA = 1 << 12,
+        MOVBE = 1 << 22,
+        OSXSAVE = 1 << 27,
+        AVX = 1 << 28,
+        F16C = 1 << 29,
         /* 7: ebx */
-        BMI1 = 1 << 3, AVX2 = 1 << 5, BMI2 = 1 << 8, F = 1 << 16, DQ = 1 << 17,
-        CD = 1 << 28, BW = 1 << 30, LZCNT = 1 << 5,                              /* 80000001: ecx */
+        BMI1 = 1 << 3,
+        AVX2 = 1 << 5,
+        BMI2 = 1 << 8,
+        F = 1 << 16,
+        DQ = 1 << 17,
+        CD = 1 << 28,
+        BW = 1 << 30,
+        LZCNT = 1 << 5, /* 80000001: ecx */
     };
     const uint32_t vl = UINT32_C(1) << 31; /* 7: ebx */
     const uint32_t v3_1 = FMA | MOVBE | AVX | F16C, v3_7 = BMI1 | AVX2 | BMI2;
@@ -89,8 +99,7 @@ size_t mt_cpu_cache_size(int level)
     long n = 0;
 
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
-    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
-                                _SC_LEVEL3_CACHE_SIZE};
+    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
 
     if (level >= 1 && level <= 3)
         n = sysconf(names[level - 1]);

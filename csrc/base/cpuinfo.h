@@ -10,9 +10,9 @@ typedef enum mt_isa { MT_ISA_V2, MT_ISA_V3, MT_ISA_V4, MT_ISA_COUNT } mt_isa;
 
 /* what the machine can do, lowered by MINITORCH_CPU_CAPABILITY */
 mt_isa mt_cpu_isa(void);
-const char *mt_isa_name(mt_isa i);  /* "v2", "v3", "v4" */
+const char *mt_isa_name(mt_isa i);   /* "v2", "v3", "v4" */
 size_t mt_cpu_cache_size(int level); /* bytes, 0 when unknown */
-size_t mt_cpu_memory_limit(void);   /* physical or control-group memory, whichever is less */
-int mt_cpu_count(void);             /* processors this process may use */
+size_t mt_cpu_memory_limit(void);    /* physical or control-group memory, whichever is less */
+int mt_cpu_count(void);              /* processors this process may use */
 
 #endif

@@ -23,18 +23,18 @@
 #error "minitorch needs gcc or clang"
 #endif
 
-#define MT_TRY(expr)                  \
-    do {                              \
-        if (MT_UNLIKELY((expr) < 0))  \
-            goto fail;                \
+#define MT_TRY(expr)                 \
+    do {                             \
+        if (MT_UNLIKELY((expr) < 0)) \
+            goto fail;               \
     } while (0)
 
-#define MT_REQUIRE(cond, kind, ...)              \
-    do {                                         \
-        if (MT_UNLIKELY(!(cond))) {              \
-            mt_error_set(kind, __VA_ARGS__);     \
-            goto fail;                           \
-        }                                        \
+#define MT_REQUIRE(cond, kind, ...)          \
+    do {                                     \
+        if (MT_UNLIKELY(!(cond))) {          \
+            mt_error_set(kind, __VA_ARGS__); \
+            goto fail;                       \
+        }                                    \
     } while (0)
 
 #ifdef MT_DEBUG

@@ -39,11 +39,11 @@ typedef struct mailbox {
 } mailbox;
 
 static struct {
-    _Atomic uint64_t claim;     /* epoch << 32 | next piece, CLOSED while a job is set up */
-    mailbox done;               /* finished pieces of the current epoch */
+    _Atomic uint64_t claim;      /* epoch << 32 | next piece, CLOSED while a job is set up */
+    mailbox done;                /* finished pieces of the current epoch */
     mailbox worker[MAX_THREADS]; /* the last epoch that asked for this worker */
     job job;
-    _Atomic int64_t published;  /* when, in ns */
+    _Atomic int64_t published; /* when, in ns */
     _Atomic int64_t no_spin_until;
     _Atomic bool busy;
     uint32_t epoch;
@@ -116,8 +116,8 @@ static bool claim_piece(uint32_t epoch, uint32_t n_pieces, uint32_t *out)
     uint64_t seen = atomic_load_explicit(&pool.claim, memory_order_acquire);
 
     while ((uint32_t)(seen >> 32) == epoch && (uint32_t)seen < n_pieces) {
-        if (atomic_compare_exchange_weak_explicit(&pool.claim, &seen, seen + 1,
-                                                  memory_order_acq_rel, memory_order_acquire)) {
+        if (atomic_compare_exchange_weak_explicit(&pool.claim, &seen, seen + 1, memory_order_acq_rel,
+                                                  memory_order_acquire)) {
             *out = (uint32_t)seen;
             return true;
         }
@@ -270,8 +270,7 @@ static void await_done(uint32_t n_pieces)
 }
 
 /* The pool is ours. */
-static void run_job(int64_t n, int64_t piece, uint32_t n_pieces, int workers,
-                    mt_parallel_body *body, void *ctx)
+static void run_job(int64_t n, int64_t piece, uint32_t n_pieces, int workers, mt_parallel_body *body, void *ctx)
 {
     uint32_t epoch = pool.epoch + 1 ? pool.epoch + 1 : 1;
 
@@ -314,8 +313,7 @@ static int plan_threads(int64_t n, double total_ns, int64_t align, int64_t *piec
         threads = (int)worth;
     if (threads < 2)
         return 1;
-    pieces = worth >= (double)threads * PIECES_PER_THREAD ? (int64_t)threads * PIECES_PER_THREAD
-                                                          : threads;
+    pieces = worth >= (double)threads * PIECES_PER_THREAD ? (int64_t)threads * PIECES_PER_THREAD : threads;
     if (align < 1)
         align = 1;
     *piece = (n + pieces - 1) / pieces;
@@ -323,8 +321,7 @@ static int plan_threads(int64_t n, double total_ns, int64_t align, int64_t *piec
     return *piece >= n ? 1 : threads;
 }
 
-void mt_parallel_for(int64_t n, double ns_per_item, int64_t align, mt_parallel_body *body,
-                     void *ctx)
+void mt_parallel_for(int64_t n, double ns_per_item, int64_t align, mt_parallel_body *body, void *ctx)
 {
     double total_ns = (double)n * ns_per_item;
     int64_t piece = n;

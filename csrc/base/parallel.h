@@ -14,8 +14,7 @@ typedef void mt_parallel_body(void *ctx, int64_t begin, int64_t end);
    range is split only when a thread would get at least about 10 us, and the interpreter lock is
    given up (through the hooks) when the whole is estimated at 50 us or more. `align` is the
    multiple at which ranges may be cut (1 when it does not matter). Nested calls run serially. */
-void mt_parallel_for(int64_t n, double ns_per_item, int64_t align, mt_parallel_body *body,
-                     void *ctx);
+void mt_parallel_for(int64_t n, double ns_per_item, int64_t align, mt_parallel_body *body, void *ctx);
 
 int mt_get_num_threads(void);
 void mt_set_num_threads(int n);

@@ -9,8 +9,7 @@
 /* A node as a Python object. It owns its node; that of a custom Function (function_type.c) is owned by its node instead,
    and n becomes NULL when the node dies. */
 typedef struct mt_py_node {
-    PyObject_HEAD
-    mt_node *n;
+    PyObject_HEAD mt_node *n;
     PyObject *metadata, *pre_hooks, *post_hooks, *weaklist;
 } mt_py_node;
 extern PyTypeObject mt_NodeBase_Type;

@@ -20,9 +20,9 @@ int mt_py_set_requires_grad(mt_tensor *t)
 
 /* --- properties --- */
 
-#define OVERRIDE_GET(name)             \
-    if (mt_py_needs_override(self))    \
-        return mt_py_override_property(self, name, NULL, 0)
+#define OVERRIDE_GET(name)          \
+    if (mt_py_needs_override(self)) \
+    return mt_py_override_property(self, name, NULL, 0)
 
 static int override_set(PyObject *self, const char *name, PyObject *value)
 {
@@ -71,12 +71,14 @@ static PyObject *get_grad(PyObject *self, void *closure)
     OVERRIDE_GET("grad");
     grad = mt_autograd_grad(t);
     if (!grad && mt_tensor_requires_grad(t) && t->autograd && t->autograd->grad_fn && !t->autograd->retains_grad &&
-        PyErr_WarnEx(PyExc_UserWarning,
-                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                     "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
-                     "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
-                     "by mistake, make sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 "
-                     "for more informations.", 1) < 0)
+        PyErr_WarnEx(
+            PyExc_UserWarning,
+            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+            "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+            "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
+            "by mistake, make sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 "
+            "for more informations.",
+            1) < 0)
         return NULL;
     return mt_py_wrap(grad ? mt_tensor_ref(grad) : NULL);
 }
@@ -159,7 +161,8 @@ static int set_grad_dtype(PyObject *self, PyObject *value, void *closure)
     if (!value)
         return no_delete("grad_dtype");
     if (value != Py_None && !mt_py_is_dtype(value)) {
-        PyErr_Format(PyExc_RuntimeError, "grad_dtype must be a torch.dtype or None, but got %s", Py_TYPE(value)->tp_name);
+        PyErr_Format(PyExc_RuntimeError, "grad_dtype must be a torch.dtype or None, but got %s",
+                     Py_TYPE(value)->tp_name);
         return -1;
     }
     if (mt_autograd_set_grad_dtype(mt_py_impl(self), value == Py_None ? MT_DTYPE_NONE : mt_py_dtype_of(value)) < 0) {
@@ -207,7 +210,8 @@ static int set_data(PyObject *self, PyObject *value, void *closure)
         return -1;
     }
     if (t->storage->pins) {
-        PyErr_SetString(PyExc_RuntimeError, "the memory of this tensor is in use by another thread or an exported buffer");
+        PyErr_SetString(PyExc_RuntimeError,
+                        "the memory of this tensor is in use by another thread or an exported buffer");
         return -1;
     }
     if (mt_tensor_set_data(t, from) < 0) {
@@ -468,8 +472,8 @@ static PyObject *wrap_results(mt_tensor **result, Py_ssize_t n)
    allow_unused, materialize): the checks and texts of torch.autograd are in the engine. */
 static PyObject *engine_run(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    static const unsigned flag_of[] = {0, 0, MT_RUN_RETAIN_GRAPH, MT_RUN_CREATE_GRAPH, 0,
-                                       MT_RUN_ACCUMULATE, MT_RUN_ALLOW_UNUSED, MT_RUN_MATERIALIZE};
+    static const unsigned flag_of[] = {
+        0, 0, MT_RUN_RETAIN_GRAPH, MT_RUN_CREATE_GRAPH, 0, MT_RUN_ACCUMULATE, MT_RUN_ALLOW_UNUSED, MT_RUN_MATERIALIZE};
     PyObject *tensors, *grads, *inputs, *answer = NULL;
     run_lists lists = {NULL, NULL, NULL, NULL};
     unsigned flags = 0;

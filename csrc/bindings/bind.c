@@ -8,8 +8,8 @@
 
 #include "bindings/bind_internal.h"
 
-static PyObject **arg_names;       /* interned names of all argument specs, by op and argument */
-static int *arg_names_start;       /* first name of each op */
+static PyObject **arg_names; /* interned names of all argument specs, by op and argument */
+static int *arg_names_start; /* first name of each op */
 static PyObject *name_input, *name_out, *name_requires_grad, *name_axis, *name_dim, *name_keepdims, *name_keepdim,
     *name_x, *name_x1, *name_x2, *name_a, *name_other;
 

@@ -8,14 +8,14 @@
 
 /* One Python-visible name: its overloads in the order they are tried. */
 typedef struct mt_py_func {
-    const char *name;                /* "add", "add_" */
+    const char *name; /* "add", "add_" */
     const mt_op *const *overloads;
     uint8_t n_overloads;
-    uint8_t variant;                 /* mt_variant: FUNCTION or INPLACE */
-    uint8_t kind;                    /* 0 function, 1 method */
-    uint8_t flags;                   /* 1: has out= */
-    const char *space;               /* "", "nn", "linalg", "fft", "special" */
-    uint16_t id;                     /* index into mt_py_func_table */
+    uint8_t variant;   /* mt_variant: FUNCTION or INPLACE */
+    uint8_t kind;      /* 0 function, 1 method */
+    uint8_t flags;     /* 1: has out= */
+    const char *space; /* "", "nn", "linalg", "fft", "special" */
+    uint16_t id;       /* index into mt_py_func_table */
 } mt_py_func;
 
 enum { MT_PY_FUNCTION, MT_PY_METHOD };
@@ -35,12 +35,12 @@ PyObject *mt_py_call(const mt_py_func *f, PyObject *self, PyObject *const *args,
 typedef struct mt_bind {
     mt_call call;
     int n_tensors, n_objects, n_ints, n_overloaded, n_blocks;
-    bool numbers_only;     /* no tensor among the tensor arguments */
-    int requires_grad;     /* factories: -1 not given */
-    PyObject *out;         /* the out= argument, borrowed */
-    mt_tensor *tensor[MT_BIND_MAX_TEMPS];     /* owned: wrapped numbers */
-    PyObject *object[MT_BIND_MAX_TEMPS];      /* owned: tuples made of lists */
-    void *block[MT_BIND_MAX_TEMPS];           /* owned: long lists */
+    bool numbers_only;                            /* no tensor among the tensor arguments */
+    int requires_grad;                            /* factories: -1 not given */
+    PyObject *out;                                /* the out= argument, borrowed */
+    mt_tensor *tensor[MT_BIND_MAX_TEMPS];         /* owned: wrapped numbers */
+    PyObject *object[MT_BIND_MAX_TEMPS];          /* owned: tuples made of lists */
+    void *block[MT_BIND_MAX_TEMPS];               /* owned: long lists */
     PyObject *overloaded[MT_BIND_MAX_OVERLOADED]; /* borrowed, in calling order */
     int64_t ints[MT_BIND_MAX_INTS];
 } mt_bind;

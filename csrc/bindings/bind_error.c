@@ -78,7 +78,10 @@ static void put_signature(mt_strbuf *s, const mt_py_func *f, const mt_op *op)
         first = false;
     }
     if ((f->flags & MT_PY_HAS_OUT) && (op->flags & MT_OPF_OUT_OK))
-        mt_strbuf_printf(s, "%s%s out = None", star ? ", " : first ? "*, " : ", *, ",
+        mt_strbuf_printf(s, "%s%s out = None",
+                         star    ? ", "
+                         : first ? "*, "
+                                 : ", *, ",
                          op->n_outs == 1 ? "Tensor" : "tuple of Tensors");
     mt_strbuf_puts(s, ")");
 }

@@ -238,9 +238,11 @@ static int ints_from(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObjec
         int rc = i == 0 && PyBool_Check(items[0]) ? 0 : int_element(b, &room[i], items[i]);
 
         if (rc < 0 && PyErr_ExceptionMatches(PyExc_ValueError))
-            PyErr_Format(PyExc_TypeError,
-                         "%s(): argument '%s' failed to unpack the object at pos %zd with error \"Overflow when unpacking "
-                         "long long\"", b->call.op->name, spec->name, i + 1);
+            PyErr_Format(
+                PyExc_TypeError,
+                "%s(): argument '%s' failed to unpack the object at pos %zd with error \"Overflow when unpacking "
+                "long long\"",
+                b->call.op->name, spec->name, i + 1);
         if (rc != 1)
             return rc;
     }

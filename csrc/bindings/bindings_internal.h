@@ -12,8 +12,7 @@
 /* --- tensor objects; see Note [Wrapper identity] --- */
 
 typedef struct mt_py_tensor {
-    PyObject_HEAD
-    mt_tensor *t; /* one C reference; NULL only while being destroyed */
+    PyObject_HEAD mt_tensor *t; /* one C reference; NULL only while being destroyed */
     PyObject *dict;
     PyObject *weaklist;
 } mt_py_tensor;
@@ -49,30 +48,29 @@ int mt_py_tensor_type_init(PyObject *module);
 
 /* --- errors --- */
 
-PyObject *mt_py_raise(void);          /* the C error of this thread as a Python exception; NULL */
-int mt_py_error(void);                /* a Python exception is set: record kind PYTHON, -1 */
-#define MT_PY_TRY(expr)               \
-    do {                              \
-        if (MT_UNLIKELY((expr) < 0))  \
-            return mt_py_raise();     \
+PyObject *mt_py_raise(void); /* the C error of this thread as a Python exception; NULL */
+int mt_py_error(void);       /* a Python exception is set: record kind PYTHON, -1 */
+#define MT_PY_TRY(expr)              \
+    do {                             \
+        if (MT_UNLIKELY((expr) < 0)) \
+            return mt_py_raise();    \
     } while (0)
 int mt_py_error_init(PyObject *module);
 
 /* --- small types --- */
 
 typedef struct mt_py_dtype {
-    PyObject_HEAD
-    mt_dtype dtype;
+    PyObject_HEAD mt_dtype dtype;
 } mt_py_dtype;
 extern PyTypeObject mt_Dtype_Type, mt_Layout_Type, mt_MemoryFormat_Type, mt_Device_Type, mt_Size_Type,
     mt_Generator_Type, mt_Finfo_Type, mt_Iinfo_Type, mt_Storage_Type;
-PyObject *mt_py_dtype_get(mt_dtype d);               /* new reference */
+PyObject *mt_py_dtype_get(mt_dtype d); /* new reference */
 PyObject *mt_py_layout_get(int layout);
 PyObject *mt_py_memory_format_get(int format);
 PyObject *mt_py_device_new(mt_device d);
 PyObject *mt_py_size_new(const int64_t *size, int ndim);
-PyObject *mt_py_generator_wrap(mt_generator *g);      /* consumes */
-PyObject *mt_py_storage_wrap(mt_storage *s);          /* consumes */
+PyObject *mt_py_generator_wrap(mt_generator *g); /* consumes */
+PyObject *mt_py_storage_wrap(mt_storage *s);     /* consumes */
 int mt_py_small_types_init(PyObject *module);
 int mt_py_device_init(PyObject *module);
 int mt_py_size_init(PyObject *module);
@@ -98,12 +96,12 @@ bool mt_py_is_storage(PyObject *o);
 
 /* --- conversions: 1 converted, 0 not of this kind, -1 a Python exception is set --- */
 
-int mt_py_to_scalar(mt_scalar *out, PyObject *o);    /* Python and NumPy numbers; no tensors */
-int mt_py_to_int(int64_t *out, PyObject *o);         /* int, NumPy int, one-element integer tensor */
+int mt_py_to_scalar(mt_scalar *out, PyObject *o); /* Python and NumPy numbers; no tensors */
+int mt_py_to_int(int64_t *out, PyObject *o);      /* int, NumPy int, one-element integer tensor */
 int mt_py_to_double(double *out, PyObject *o);
 int mt_py_to_bool(bool *out, PyObject *o);
-int mt_py_to_device(mt_device *out, PyObject *o);    /* device, str, int */
-int mt_py_to_dtype(mt_dtype *out, PyObject *o);      /* dtype, float, int, bool, complex types */
+int mt_py_to_device(mt_device *out, PyObject *o); /* device, str, int */
+int mt_py_to_dtype(mt_dtype *out, PyObject *o);   /* dtype, float, int, bool, complex types */
 bool mt_py_is_number(PyObject *o);
 PyObject *mt_py_from_scalar(mt_scalar s);
 PyObject *mt_py_from_value(const mt_value *v);
@@ -116,7 +114,7 @@ extern PyNumberMethods mt_py_tensor_number;
 extern PyGetSetDef mt_py_tensor_getset[];
 extern PyMethodDef mt_py_tensor_extra_methods[];
 extern PyMethodDef mt_py_creation_functions[], mt_py_creation_methods[]; /* tensor_new.c */
-extern PyMethodDef mt_py_autograd_methods[]; /* autograd_py.c */
+extern PyMethodDef mt_py_autograd_methods[];                             /* autograd_py.c */
 extern PyGetSetDef mt_py_autograd_getset[];
 void mt_py_getset_fill(void);
 PyObject *mt_py_tensor_richcompare(PyObject *a, PyObject *b, int op);

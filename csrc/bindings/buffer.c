@@ -20,9 +20,8 @@ typedef struct export {
 
 static char *format_of(mt_dtype d)
 {
-    static char b8[] = "?", u8[] = "B", i8[] = "b", i16[] = "h", i32[] = "i", i64[] = "q",
-                i64_long[] = "l", f16[] = "e", f32[] = "f", f64[] = "d", c64[] = "Zf",
-                c128[] = "Zd";
+    static char b8[] = "?", u8[] = "B", i8[] = "b", i16[] = "h", i32[] = "i", i64[] = "q", i64_long[] = "l",
+                f16[] = "e", f32[] = "f", f64[] = "d", c64[] = "Zf", c128[] = "Zd";
 
     switch (d) {
     case MT_DTYPE_b8:
@@ -69,8 +68,7 @@ static bool has_own_array(PyObject *o)
         PyErr_Clear();
         return true;
     }
-    return mt_py_needs_override(o) ||
-           _PyType_Lookup(Py_TYPE(o), name) != _PyType_Lookup(mt_tensor_type, name);
+    return mt_py_needs_override(o) || _PyType_Lookup(Py_TYPE(o), name) != _PyType_Lookup(mt_tensor_type, name);
 }
 
 static bool is_fortran(const mt_tensor *t)
@@ -102,8 +100,7 @@ static int check_export(PyObject *self, mt_tensor *t, int flags)
         return refuse("the memory of this tensor is not writable");
     if (mt_tensor_is_contiguous(t))
         return 0;
-    if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES ||
-        (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS)
+    if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES || (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS)
         return refuse("the tensor is not contiguous");
     if (((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS ||
          (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS) &&
@@ -225,8 +222,7 @@ static int check_range(int64_t *count, int64_t offset, int64_t length, int64_t i
     int64_t rest = length - offset;
 
     if (length == 0 || *count == 0)
-        return value_error("both buffer length (%lld) and count (%lld) must not be 0", length,
-                           *count, 0, 0);
+        return value_error("both buffer length (%lld) and count (%lld) must not be 0", length, *count, 0, 0);
     if (offset < 0 || offset >= length)
         return value_error("offset (%lld bytes) must be non-negative and no greater than buffer "
                            "length (%lld bytes) minus 1",
@@ -278,8 +274,7 @@ static int get_view(Py_buffer *view, PyObject *o)
     return 0;
 }
 
-int mt_py_tensor_from_buffer(mt_tensor **out, PyObject *o, mt_dtype dtype, int64_t count,
-                             int64_t offset)
+int mt_py_tensor_from_buffer(mt_tensor **out, PyObject *o, mt_dtype dtype, int64_t count, int64_t offset)
 {
     static const int64_t one = 1;
     int64_t itemsize = (int64_t)mt_dtype_size(dtype);
@@ -295,11 +290,10 @@ int mt_py_tensor_from_buffer(mt_tensor **out, PyObject *o, mt_dtype dtype, int64
         PyMem_Free(view);
         return -1;
     }
-    if ((view->readonly && warn_readonly() < 0) ||
-        check_range(&count, offset, view->len, itemsize) < 0)
+    if ((view->readonly && warn_readonly() < 0) || check_range(&count, offset, view->len, itemsize) < 0)
         goto fail;
-    if (mt_storage_from_memory(&s, (char *)view->buf + offset, (size_t)(count * itemsize), MT_CPU,
-                               drop_view, view) < 0) {
+    if (mt_storage_from_memory(&s, (char *)view->buf + offset, (size_t)(count * itemsize), MT_CPU, drop_view, view) <
+        0) {
         mt_py_fail();
         goto fail;
     }

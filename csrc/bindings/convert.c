@@ -119,8 +119,7 @@ static int int_of_tensor(int64_t *out, PyObject *o)
     mt_tensor *t = mt_py_impl(o);
     mt_scalar s;
 
-    if (t->numel != 1 || t->ndim != 0 || !mt_dtype_is_integral((mt_dtype)t->dtype, false) ||
-        mt_tensor_requires_grad(t))
+    if (t->numel != 1 || t->ndim != 0 || !mt_dtype_is_integral((mt_dtype)t->dtype, false) || mt_tensor_requires_grad(t))
         return 0;
     if (mt_tensor_item(&s, t) < 0) {
         mt_py_raise();

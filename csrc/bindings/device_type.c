@@ -6,8 +6,7 @@
 #include "bindings/bindings_internal.h"
 
 typedef struct device_object {
-    PyObject_HEAD
-    mt_device device;
+    PyObject_HEAD mt_device device;
 } device_object;
 
 static const char *const type_names[MT_DEVICE_TYPE_COUNT] = {"cpu", "cuda", "meta"};
@@ -54,8 +53,7 @@ static int parse(mt_device *out, const char *text)
                     return -1;
                 }
                 if (index > 127) {
-                    PyErr_Format(PyExc_RuntimeError,
-                                 "Device index must be between 0 and 127, got %ld", index);
+                    PyErr_Format(PyExc_RuntimeError, "Device index must be between 0 and 127, got %ld", index);
                     return -1;
                 }
                 out->index = (int8_t)index;
@@ -120,8 +118,10 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
         int64_t i;
 
         if (d.index >= 0) {
-            PyErr_Format(PyExc_RuntimeError, "type (string) must not include an index because index was passed "
-                                             "explicitly: %S", first);
+            PyErr_Format(PyExc_RuntimeError,
+                         "type (string) must not include an index because index was passed "
+                         "explicitly: %S",
+                         first);
             return NULL;
         }
         rc = mt_py_to_int(&i, index);

@@ -45,8 +45,7 @@ typedef struct dl_versioned {
     dl_tensor tensor;
 } dl_versioned;
 
-static const char plain_name[] = "dltensor", plain_used[] = "used_dltensor",
-                  versioned_name[] = "dltensor_versioned",
+static const char plain_name[] = "dltensor", plain_used[] = "used_dltensor", versioned_name[] = "dltensor_versioned",
                   versioned_used[] = "used_dltensor_versioned";
 
 /* --- dtypes --- */
@@ -178,8 +177,7 @@ static PyObject *make_capsule(mt_tensor *t, bool versioned, bool copied)
         m->minor = DL_MINOR;
         m->ctx = e;
         m->deleter = delete_versioned;
-        m->flags = (copied ? DL_IS_COPIED : 0) |
-                   (t->storage->flags & MT_STORAGE_READONLY ? DL_READ_ONLY : 0);
+        m->flags = (copied ? DL_IS_COPIED : 0) | (t->storage->flags & MT_STORAGE_READONLY ? DL_READ_ONLY : 0);
         describe(&m->tensor, e, t);
         capsule = PyCapsule_New(m, versioned_name, drop_versioned_capsule);
     } else {
@@ -215,8 +213,7 @@ static int wanted_device(mt_device *out, PyObject *o)
     return mt_device_check(out) < 0 ? mt_py_fail() : 0;
 }
 
-static PyObject *to_dlpack(mt_scan *scan, bool versioned, PyObject *const *args, Py_ssize_t nargs,
-                           PyObject *kwnames)
+static PyObject *to_dlpack(mt_scan *scan, bool versioned, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     PyObject *value[3], *capsule;
     mt_tensor *t, *copy = NULL;
@@ -246,8 +243,7 @@ static PyObject *to_dlpack(mt_scan *scan, bool versioned, PyObject *const *args,
     return capsule;
 }
 
-static PyObject *py_to_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                              PyObject *kwnames)
+static PyObject *py_to_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     static mt_scan scan = {"_to_dlpack", 3, 1, 1, {"data", "dl_device", "copy"}, {NULL}};
 
@@ -255,8 +251,7 @@ static PyObject *py_to_dlpack(PyObject *module, PyObject *const *args, Py_ssize_
     return to_dlpack(&scan, false, args, nargs, kwnames);
 }
 
-static PyObject *py_to_dlpack_versioned(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                                        PyObject *kwnames)
+static PyObject *py_to_dlpack_versioned(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     static mt_scan scan = {"_to_dlpack_versioned", 3, 1, 1, {"data", "dl_device", "copy"}, {NULL}};
 
@@ -308,8 +303,7 @@ static int device_of(mt_device *out, const dl_tensor *dl)
 }
 
 /* Sizes and strides as given, checked; a negative stride cannot be said by a tensor. */
-static int geometry_of(int64_t *size, int64_t *stride, size_t *nbytes, const dl_tensor *dl,
-                       mt_dtype dtype)
+static int geometry_of(int64_t *size, int64_t *stride, size_t *nbytes, const dl_tensor *dl, mt_dtype dtype)
 {
     int ndim = dl->ndim;
 
@@ -326,20 +320,16 @@ static int geometry_of(int64_t *size, int64_t *stride, size_t *nbytes, const dl_
         for (int i = 0; i < ndim; i++) {
             stride[i] = dl->strides[i];
             if (stride[i] < 0 && size[i] > 1)
-                return buffer_error(
-                    "a DLPack tensor with a negative stride cannot be imported; copy it first");
+                return buffer_error("a DLPack tensor with a negative stride cannot be imported; copy it first");
             if (stride[i] < 0)
                 stride[i] = 1;
         }
     }
-    return mt_shape_storage_bytes(nbytes, ndim, size, stride, 0, mt_dtype_size(dtype)) < 0
-               ? mt_py_fail()
-               : 0;
+    return mt_shape_storage_bytes(nbytes, ndim, size, stride, 0, mt_dtype_size(dtype)) < 0 ? mt_py_fail() : 0;
 }
 
 /* Does not own the structure until it succeeds. */
-static int import(mt_tensor **out, const dl_tensor *dl, mt_deleter *deleter, void *ctx,
-                  bool readonly)
+static int import(mt_tensor **out, const dl_tensor *dl, mt_deleter *deleter, void *ctx, bool readonly)
 {
     int64_t size[MT_MAX_DIM], stride[MT_MAX_DIM];
     mt_dtype dtype = dtype_of(dl);
@@ -348,16 +338,16 @@ static int import(mt_tensor **out, const dl_tensor *dl, mt_deleter *deleter, voi
     size_t nbytes;
 
     if (dtype == MT_DTYPE_NONE) {
-        PyErr_Format(PyExc_BufferError, "Unsupported DLPack dtype: code %d, %d bits, %d lanes",
-                     dl->code, dl->bits, dl->lanes);
+        PyErr_Format(PyExc_BufferError, "Unsupported DLPack dtype: code %d, %d bits, %d lanes", dl->code, dl->bits,
+                     dl->lanes);
         return -1;
     }
     if (device_of(&device, dl) < 0 || geometry_of(size, stride, &nbytes, dl, dtype) < 0)
         return -1;
     if (nbytes > 0 && !dl->data)
         return buffer_error("a DLPack tensor without memory");
-    if (mt_storage_from_memory(&s, dl->data ? (char *)dl->data + dl->byte_offset : NULL, nbytes,
-                               device, NULL, NULL) < 0)
+    if (mt_storage_from_memory(&s, dl->data ? (char *)dl->data + dl->byte_offset : NULL, nbytes, device, NULL, NULL) <
+        0)
         return mt_py_fail();
     if (readonly)
         s->flags |= MT_STORAGE_READONLY;
@@ -397,10 +387,9 @@ int mt_py_tensor_from_capsule(mt_tensor **out, PyObject *capsule)
         PyCapsule_SetName(capsule, plain_used);
         return 0;
     }
-    PyErr_SetString(
-        PyExc_RuntimeError,
-        "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only "
-        "once, so you might have already constructed a tensor from it once.");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only "
+                    "once, so you might have already constructed a tensor from it once.");
     return -1;
 }
 
@@ -415,8 +404,7 @@ static PyObject *py_from_dlpack(PyObject *module, PyObject *capsule)
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
 
 static PyMethodDef functions[] = {
-    {"_to_dlpack", FAST(py_to_dlpack),
-     "_to_dlpack(tensor, *, dl_device=None, copy=None): a capsule \"dltensor\"."},
+    {"_to_dlpack", FAST(py_to_dlpack), "_to_dlpack(tensor, *, dl_device=None, copy=None): a capsule \"dltensor\"."},
     {"_to_dlpack_versioned", FAST(py_to_dlpack_versioned),
      "_to_dlpack_versioned(tensor, *, dl_device=None, copy=None): a capsule "
      "\"dltensor_versioned\"."},

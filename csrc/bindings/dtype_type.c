@@ -8,7 +8,7 @@
 static PyObject *dtype_objects[MT_DTYPE_COUNT];
 
 static const char *const dtype_aliases[MT_DTYPE_COUNT] = {
-    [MT_DTYPE_i16] = "short", [MT_DTYPE_i32] = "int",    [MT_DTYPE_i64] = "long",  [MT_DTYPE_f16] = "half",
+    [MT_DTYPE_i16] = "short", [MT_DTYPE_i32] = "int",    [MT_DTYPE_i64] = "long",   [MT_DTYPE_f16] = "half",
     [MT_DTYPE_f32] = "float", [MT_DTYPE_f64] = "double", [MT_DTYPE_c64] = "cfloat", [MT_DTYPE_c128] = "cdouble",
 };
 
@@ -86,8 +86,7 @@ PyTypeObject mt_Dtype_Type = {
 /* --- layout and memory_format: named singletons --- */
 
 typedef struct named {
-    PyObject_HEAD
-    const char *name;
+    PyObject_HEAD const char *name;
     int value;
 } named;
 
@@ -172,8 +171,7 @@ static PyObject *named_new(PyTypeObject *type, const char *name, int value)
 /* --- finfo and iinfo --- */
 
 typedef struct info {
-    PyObject_HEAD
-    mt_dtype dtype;
+    PyObject_HEAD mt_dtype dtype;
 } info;
 
 typedef struct float_facts {
@@ -217,7 +215,8 @@ static int info_dtype(mt_dtype *out, PyObject *args, PyObject *kwargs, const cha
         return -1;
     }
     if (is_float && !mt_dtype_is_differentiable(*out)) {
-        PyErr_Format(PyExc_TypeError, "torch.finfo() requires a floating point input type. Use torch.iinfo to handle '%s'",
+        PyErr_Format(PyExc_TypeError,
+                     "torch.finfo() requires a floating point input type. Use torch.iinfo to handle '%s'",
                      "torch.finfo");
         return -1;
     }
@@ -299,7 +298,8 @@ static PyObject *finfo_repr(PyObject *o)
     const float_facts *f = facts_of(((info *)o)->dtype);
     char text[256];
 
-    snprintf(text, sizeof(text), "finfo(resolution=%.6g, min=%.6g, max=%.6g, eps=%.6g, smallest_normal=%.6g, tiny=%.6g, dtype=%s)",
+    snprintf(text, sizeof(text),
+             "finfo(resolution=%.6g, min=%.6g, max=%.6g, eps=%.6g, smallest_normal=%.6g, tiny=%.6g, dtype=%s)",
              f->resolution, -f->max, f->max, f->eps, f->min_normal, f->min_normal,
              mt_dtype_name(mt_dtype_to_real(((info *)o)->dtype)));
     return PyUnicode_FromString(text);
@@ -339,8 +339,10 @@ static PyGetSetDef finfo_getset[] = {
 };
 
 static PyGetSetDef iinfo_getset[] = {
-    {"bits", iinfo_get, NULL, NULL, (void *)0}, {"max", iinfo_get, NULL, NULL, (void *)1},
-    {"min", iinfo_get, NULL, NULL, (void *)2},  {"dtype", iinfo_get, NULL, NULL, (void *)3},
+    {"bits", iinfo_get, NULL, NULL, (void *)0},
+    {"max", iinfo_get, NULL, NULL, (void *)1},
+    {"min", iinfo_get, NULL, NULL, (void *)2},
+    {"dtype", iinfo_get, NULL, NULL, (void *)3},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -177,13 +177,14 @@ static int written_in_place(const outputs *o, Py_ssize_t i, Py_ssize_t input)
     if (mt_autograd_check_inplace(t, true) < 0)
         return mt_py_raise(), -1;
     if (t->base && PyTuple_GET_SIZE(o->result) > 1) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
-                        "return more than one Tensor. If this is not supported by your current code, you should either "
-                        "make sure the input is not a view (using .clone() for example) or make your Function only return "
-                        "one Tensor (potentially splitting it into two Functions: one doing the inplace that returns a "
-                        "single Tensor and a second one that does the other operations). You can ask on the forum "
-                        "https://discuss.pytorch.org/ if you need help to do this change.");
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+            "return more than one Tensor. If this is not supported by your current code, you should either "
+            "make sure the input is not a view (using .clone() for example) or make your Function only return "
+            "one Tensor (potentially splitting it into two Functions: one doing the inplace that returns a "
+            "single Tensor and a second one that does the other operations). You can ask on the forum "
+            "https://discuss.pytorch.org/ if you need help to do this change.");
         return -1;
     }
     if (input < 0 ? mt_autograd_set_history(t, o->n, (uint32_t)i) < 0
@@ -254,8 +255,8 @@ static int save(const outputs *o)
         if (item == Py_None)
             continue;
         if (!mt_py_is_tensor(item)) {
-            PyErr_Format(PyExc_TypeError, "save_for_backward can only save variables, but argument %zd is of type %s", k,
-                         Py_TYPE(item)->tp_name);
+            PyErr_Format(PyExc_TypeError, "save_for_backward can only save variables, but argument %zd is of type %s",
+                         k, Py_TYPE(item)->tp_name);
             return -1;
         }
         if (mt_saved_set_tensor(o->n, (int)k, mt_py_impl(item), at >= 0, at >= 0 ? (uint32_t)at : 0) < 0)

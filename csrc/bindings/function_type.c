@@ -66,10 +66,11 @@ static int take_gradient(mt_tensor **out, const mt_py_function *ctx, PyObject *i
     if (edge < 0) {
         if (item == Py_None)
             return 0;
-        PyErr_Format(PyExc_RuntimeError,
-                     "function %s returned a gradient different than None at position %zd, but the corresponding forward "
-                     "input was not a Variable",
-                     Py_TYPE(ctx)->tp_name, at + 1);
+        PyErr_Format(
+            PyExc_RuntimeError,
+            "function %s returned a gradient different than None at position %zd, but the corresponding forward "
+            "input was not a Variable",
+            Py_TYPE(ctx)->tp_name, at + 1);
         return -1;
     }
     if (item == Py_None)
@@ -91,7 +92,8 @@ static int unpack_gradients(mt_tensor **out, const mt_py_function *ctx, PyObject
     while (kept > wanted && PyTuple_GET_ITEM(result, kept - 1) == Py_None)
         kept--;
     if (kept != wanted) {
-        PyErr_Format(PyExc_RuntimeError, "function %s returned an incorrect number of gradients (expected %zd, got %zd)",
+        PyErr_Format(PyExc_RuntimeError,
+                     "function %s returned an incorrect number of gradients (expected %zd, got %zd)",
                      Py_TYPE(ctx)->tp_name, wanted, n);
         return -1;
     }
@@ -258,10 +260,7 @@ static int set_slot(PyObject *o, PyObject *value, void *offset)
     return 0;
 }
 
-#define SLOT(name, field)                                                                       \
-    {                                                                                           \
-        name, get_slot, set_slot, NULL, (void *)offsetof(mt_py_function, field)                 \
-    }
+#define SLOT(name, field) {name, get_slot, set_slot, NULL, (void *)offsetof(mt_py_function, field)}
 
 static PyGetSetDef function_getset[] = {
     {"saved_tensors", saved_tensors, NULL, "The tensors that save_for_backward was given.", NULL},

@@ -3,8 +3,7 @@
 #include "bindings/bindings_internal.h"
 
 typedef struct generator_object {
-    PyObject_HEAD
-    mt_generator *g;
+    PyObject_HEAD mt_generator *g;
 } generator_object;
 
 mt_generator *mt_py_generator_of(PyObject *o)
@@ -149,8 +148,8 @@ static PyObject *set_state(PyObject *o, PyObject *state)
         PyErr_SetString(PyExc_TypeError, "RNG state must be a torch.ByteTensor");
         return NULL;
     }
-    MT_PY_TRY(mt_generator_set_state(((generator_object *)o)->g, (const uint8_t *)mt_tensor_const_data(t),
-                                     (size_t)t->numel));
+    MT_PY_TRY(
+        mt_generator_set_state(((generator_object *)o)->g, (const uint8_t *)mt_tensor_const_data(t), (size_t)t->numel));
     return Py_NewRef(o);
 }
 

@@ -134,10 +134,12 @@ static PyObject *get_T(PyObject *self, mt_tensor *t)
 {
     (void)self;
     if (t->ndim != 2 && t->ndim != 0 &&
-        PyErr_WarnEx(PyExc_UserWarning,
-                     "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it "
-                     "will throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
-                     "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.", 1) < 0)
+        PyErr_WarnEx(
+            PyExc_UserWarning,
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it "
+            "will throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
+            1) < 0)
         return NULL;
     return reversed_dims(t);
 }
@@ -179,7 +181,8 @@ static PyObject *get_H(PyObject *self, mt_tensor *t)
     if (t->ndim != 0 && t->ndim != 2) {
         PyErr_Format(PyExc_RuntimeError,
                      "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor. For batches of matrices, "
-                     "consider using tensor.mH", t->ndim);
+                     "consider using tensor.mH",
+                     t->ndim);
         return NULL;
     }
     return t->ndim == 0 ? reversed_dims(t) : matrix_transpose(t, "H", true);
@@ -321,16 +324,16 @@ static PyObject *method_stride(PyObject *self, PyObject *const *args, Py_ssize_t
     return result;
 }
 
-#define NOARGS(name, expression)                                    \
+#define NOARGS(name, expression)                                     \
     static PyObject *method_##name(PyObject *self, PyObject *unused) \
-    {                                                               \
-        mt_tensor *t = mt_py_impl(self);                            \
-        PyObject *result;                                           \
-                                                                    \
-        (void)unused, (void)t;                                      \
-        if (overrides_method(self, #name, NULL, 0, NULL, &result))  \
-            return result;                                          \
-        return expression;                                          \
+    {                                                                \
+        mt_tensor *t = mt_py_impl(self);                             \
+        PyObject *result;                                            \
+                                                                     \
+        (void)unused, (void)t;                                       \
+        if (overrides_method(self, #name, NULL, 0, NULL, &result))   \
+            return result;                                           \
+        return expression;                                           \
     }
 
 NOARGS(dim, PyLong_FromLong(t->ndim))
@@ -379,7 +382,8 @@ static PyObject *method_is_contiguous(PyObject *self, PyObject *const *args, Py_
     if (nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == 1) {
         format = mt_py_memory_format_of(args[0]);
         if (format < 0) {
-            PyErr_Format(PyExc_TypeError, "is_contiguous(): argument 'memory_format' must be torch.memory_format, not %s",
+            PyErr_Format(PyExc_TypeError,
+                         "is_contiguous(): argument 'memory_format' must be torch.memory_format, not %s",
                          Py_TYPE(args[0])->tp_name);
             return NULL;
         }
@@ -462,14 +466,37 @@ PyMethodDef mt_py_tensor_extra_methods[] = {
 };
 
 static const property properties[] = {
-    {"shape", get_shape},     {"dtype", get_dtype},     {"device", get_device},   {"layout", get_layout},
-    {"ndim", get_ndim},       {"itemsize", get_itemsize}, {"nbytes", get_nbytes}, {"is_cpu", get_is_cpu},
-    {"is_cuda", get_is_cuda}, {"is_meta", get_is_meta}, {"is_sparse", get_false}, {"is_quantized", get_false},
-    {"_version", get_version}, {"_base", get_base},     {"_cdata", get_cdata},    {"T", get_T},
-    {"mT", get_mT},           {"mH", get_mH},           {"H", get_H},             {"real", get_real},
-    {"imag", get_imag},       {"is_sparse_csr", get_false}, {"is_mkldnn", get_false}, {"is_nested", get_false},
-    {"is_xpu", get_false},    {"is_mps", get_false},    {"is_vulkan", get_false}, {"is_ipu", get_false},
-    {"is_xla", get_false},    {"is_mtia", get_false},   {"is_maia", get_false},
+    {"shape", get_shape},
+    {"dtype", get_dtype},
+    {"device", get_device},
+    {"layout", get_layout},
+    {"ndim", get_ndim},
+    {"itemsize", get_itemsize},
+    {"nbytes", get_nbytes},
+    {"is_cpu", get_is_cpu},
+    {"is_cuda", get_is_cuda},
+    {"is_meta", get_is_meta},
+    {"is_sparse", get_false},
+    {"is_quantized", get_false},
+    {"_version", get_version},
+    {"_base", get_base},
+    {"_cdata", get_cdata},
+    {"T", get_T},
+    {"mT", get_mT},
+    {"mH", get_mH},
+    {"H", get_H},
+    {"real", get_real},
+    {"imag", get_imag},
+    {"is_sparse_csr", get_false},
+    {"is_mkldnn", get_false},
+    {"is_nested", get_false},
+    {"is_xpu", get_false},
+    {"is_mps", get_false},
+    {"is_vulkan", get_false},
+    {"is_ipu", get_false},
+    {"is_xla", get_false},
+    {"is_mtia", get_false},
+    {"is_maia", get_false},
 };
 
 PyGetSetDef mt_py_tensor_getset[MT_COUNTOF(properties) + 1];

@@ -26,8 +26,8 @@ static int replace(mt_tensor **slot, PyObject *result, const char *what)
         return -1;
     }
     if (old && old->dtype != mt_py_impl(result)->dtype) {
-        PyErr_Format(PyExc_RuntimeError, "%s has changed the type of value (was torch.%sTensor got torch.%sTensor)", what,
-                     mt_dtype_table[old->dtype].legacy, mt_dtype_table[mt_py_impl(result)->dtype].legacy);
+        PyErr_Format(PyExc_RuntimeError, "%s has changed the type of value (was torch.%sTensor got torch.%sTensor)",
+                     what, mt_dtype_table[old->dtype].legacy, mt_dtype_table[mt_py_impl(result)->dtype].legacy);
         return -1;
     }
     *slot = mt_tensor_ref(mt_py_impl(result));
@@ -239,13 +239,11 @@ int mt_py_engine_hop(int (*body)(void *arg), void *arg)
     pthread_t thread;
     int failed;
 
-    Py_BEGIN_ALLOW_THREADS
-    failed = pthread_create(&thread, NULL, hop_thread, &h);
+    Py_BEGIN_ALLOW_THREADS failed = pthread_create(&thread, NULL, hop_thread, &h);
     if (!failed)
         pthread_join(thread, NULL);
-    Py_END_ALLOW_THREADS
-    if (failed)
-        return mt_error_set(MT_ERR_RUNTIME, "backward is nested too deeply, and no further thread can be started");
+    Py_END_ALLOW_THREADS if (failed) return mt_error_set(
+        MT_ERR_RUNTIME, "backward is nested too deeply, and no further thread can be started");
     PyErr_Restore(h.type, h.value, h.traceback);
     return h.rc;
 }

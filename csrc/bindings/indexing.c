@@ -15,11 +15,11 @@
 
 /* The state of walking an index: the view made so far and the tensor index of each of its dims. */
 typedef struct walk {
-    mt_tensor *view;                 /* owned */
-    int dim;                         /* next dimension of view */
-    mt_tensor *index[MT_MAX_DIM];    /* owned; NULL where the dim is taken whole */
+    mt_tensor *view;              /* owned */
+    int dim;                      /* next dimension of view */
+    mt_tensor *index[MT_MAX_DIM]; /* owned; NULL where the dim is taken whole */
     int n_index;
-    bool record;                     /* go through ops, one by one */
+    bool record; /* go through ops, one by one */
 } walk;
 
 static void walk_clear(walk *w)
@@ -247,7 +247,8 @@ static int bad_index(PyObject *o)
 {
     PyErr_Format(PyExc_IndexError,
                  "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-                 "(got %s)", Py_TYPE(o)->tp_name);
+                 "(got %s)",
+                 Py_TYPE(o)->tp_name);
     return -1;
 }
 
@@ -263,9 +264,10 @@ static int apply_tensor_object(walk *w, PyObject *o)
     }
     if (t->dtype != MT_DTYPE_i64 && t->dtype != MT_DTYPE_i32 && t->dtype != MT_DTYPE_b8 && t->dtype != MT_DTYPE_u8)
         return index_error("tensors used as indices must be long, int, byte or bool tensors");
-    if (t->dtype == MT_DTYPE_u8 &&
-        PyErr_WarnEx(PyExc_UserWarning, "indexing with dtype torch.uint8 is now deprecated, please use a dtype "
-                                        "torch.bool instead.", 1) < 0)
+    if (t->dtype == MT_DTYPE_u8 && PyErr_WarnEx(PyExc_UserWarning,
+                                                "indexing with dtype torch.uint8 is now deprecated, please use a dtype "
+                                                "torch.bool instead.",
+                                                1) < 0)
         return -1;
     return apply_tensor(w, mt_tensor_ref(t));
 }
@@ -371,7 +373,8 @@ static PyObject *as_tuple(PyObject *key)
             (PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o))) {
             if (PyErr_WarnEx(PyExc_UserWarning,
                              "Using a non-tuple sequence for multidimensional indexing is deprecated and will be "
-                             "changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq].", 1) < 0)
+                             "changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq].",
+                             1) < 0)
                 return NULL;
             return PyList_AsTuple(key);
         }
@@ -515,8 +518,8 @@ static int value_tensor(mt_tensor **out, mt_tensor *self, PyObject *value)
         *out = mt_tensor_ref(mt_py_impl(value));
         return 0;
     }
-    if (is_numpy_bool(value) || (mt_py_is_array_scalar(value) && !PyIndex_Check(value) && !PyFloat_Check(value) &&
-                                 !PyComplex_Check(value)))
+    if (is_numpy_bool(value) ||
+        (mt_py_is_array_scalar(value) && !PyIndex_Check(value) && !PyFloat_Check(value) && !PyComplex_Check(value)))
         rc = 0; /* only the scalars of NumPy that are numbers of Python, and its integers */
     else
         rc = mt_py_to_scalar(&s, value);
@@ -610,10 +613,11 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
         }
     } else {
         if (mt_py_is_tensor(value) && v->ndim > 0 && v->dtype != t->dtype) {
-            PyErr_Format(PyExc_RuntimeError,
-                         "Index put requires the source and destination dtypes match, got %s for the destination and %s "
-                         "for the source.",
-                         mt_dtype_table[t->dtype].legacy, mt_dtype_table[v->dtype].legacy);
+            PyErr_Format(
+                PyExc_RuntimeError,
+                "Index put requires the source and destination dtypes match, got %s for the destination and %s "
+                "for the source.",
+                mt_dtype_table[t->dtype].legacy, mt_dtype_table[v->dtype].legacy);
             goto fail;
         }
         if (drop_beyond_index(&v, &w) < 0 || mt_index_put_inplace(w.view, index_list(&w), v, false) < 0) {
@@ -634,8 +638,7 @@ static int tensor_setitem(PyObject *self, PyObject *key, PyObject *value)
         PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
         return -1;
     }
-    if (MT_UNLIKELY(mt_py_needs_override(self) || key_overrides(key) ||
-                    item_overrides(value))) {
+    if (MT_UNLIKELY(mt_py_needs_override(self) || key_overrides(key) || item_overrides(value))) {
         PyObject *args = PyTuple_Pack(3, self, key, value), *result;
 
         result = args ? mt_py_override_method(self, "__setitem__", args, NULL) : NULL;

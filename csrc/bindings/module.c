@@ -6,7 +6,6 @@
 #include "core/backend.h"
 #include "cpu/isa.h"
 
-
 static int add_space(PyObject *module, const char *name, PyMethodDef *functions, PyMethodDef *more)
 {
     PyObject *space = PyModule_New(name);
@@ -77,9 +76,9 @@ MT_EXPORT PyMODINIT_FUNC PyInit__C(void)
 {
     typedef int init_function(PyObject *);
     static init_function *const inits[] = {
-        mt_py_error_init,     mt_py_small_types_init, mt_py_device_init,         mt_py_size_init,
-        mt_py_generator_init, mt_py_storage_init,     mt_py_tensor_type_init,    mt_py_torch_function_init,
-        mt_py_tensor_new_init, mt_py_autograd_init,   mt_py_module_functions_init, mt_py_numpy_init,
+        mt_py_error_init,      mt_py_small_types_init, mt_py_device_init,           mt_py_size_init,
+        mt_py_generator_init,  mt_py_storage_init,     mt_py_tensor_type_init,      mt_py_torch_function_init,
+        mt_py_tensor_new_init, mt_py_autograd_init,    mt_py_module_functions_init, mt_py_numpy_init,
         mt_py_testing_init,
     };
     PyObject *module;

@@ -119,8 +119,7 @@ static PyObject *is_inference_mode_enabled(PyObject *module, PyObject *unused)
 
 /* Context managers that set grad mode on entry and put the old one back; nested uses of one object stack. */
 typedef struct grad_guard {
-    PyObject_HEAD
-    uint64_t saved;     /* bit stack of previous modes */
+    PyObject_HEAD uint64_t saved; /* bit stack of previous modes */
     uint8_t depth, value;
 } grad_guard;
 
@@ -203,8 +202,7 @@ static PyTypeObject EnableGrad_Type = {
 
 /* Inference mode: gradients are off and is_inference_mode_enabled() says so. */
 typedef struct inference_guard {
-    PyObject_HEAD
-    bool mode, old_inference, old_grad;
+    PyObject_HEAD bool mode, old_inference, old_grad;
 } inference_guard;
 
 static PyObject *inference_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -409,7 +407,8 @@ static PyMethodDef functions[] = {
     {"_set_tensor_metadata", (PyCFunction)(void (*)(void))set_tensor_metadata, METH_FASTCALL, NULL},
     {"get_default_dtype", get_default_dtype, METH_NOARGS, "get_default_dtype() -> dtype"},
     {"_set_default_dtype", set_default_dtype, METH_O, NULL},
-    {"promote_types", (PyCFunction)(void (*)(void))promote_types, METH_FASTCALL, "promote_types(type1, type2) -> dtype"},
+    {"promote_types", (PyCFunction)(void (*)(void))promote_types, METH_FASTCALL,
+     "promote_types(type1, type2) -> dtype"},
     {"can_cast", (PyCFunction)(void (*)(void))can_cast, METH_VARARGS | METH_KEYWORDS, "can_cast(from_, to) -> bool"},
     {"result_type", (PyCFunction)(void (*)(void))result_type, METH_VARARGS | METH_KEYWORDS,
      "result_type(tensor1, tensor2) -> dtype"},

@@ -20,8 +20,7 @@ typedef struct mt_scan {
 } mt_scan;
 
 /* Writes a borrowed reference, or NULL, for every name. TypeErrors with PyTorch's words. */
-int mt_py_scan(PyObject **out, mt_scan *scan, PyObject *const *args, Py_ssize_t nargs,
-               PyObject *kwnames);
+int mt_py_scan(PyObject **out, mt_scan *scan, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 /* Conversions of one scanned value; NULL and None keep what *out holds. -1: exception. */
 int mt_py_scan_dtype(mt_dtype *out, const mt_scan *scan, int k, PyObject *value);
 int mt_py_scan_device(mt_device *out, const mt_scan *scan, int k, PyObject *value);
@@ -29,15 +28,13 @@ int mt_py_scan_device(mt_device *out, const mt_scan *scan, int k, PyObject *valu
 int mt_py_scan_bool(bool *out, const mt_scan *scan, int k, PyObject *value);
 int mt_py_scan_int(int64_t *out, const mt_scan *scan, int k, PyObject *value);
 /* "func(): argument 'name' (position 1) must be Tensor, not int"; position 0 leaves it out. -1. */
-int mt_py_scan_mismatch(const mt_scan *scan, int k, int position, const char *wanted,
-                        PyObject *value);
+int mt_py_scan_mismatch(const mt_scan *scan, int k, int position, const char *wanted, PyObject *value);
 
 /* A mode is active: the call of a function of _VariableFunctions goes to it. */
-PyObject *mt_py_function_override(const char *name, PyObject *const *args, Py_ssize_t nargs,
-                                  PyObject *kwnames);
+PyObject *mt_py_function_override(const char *name, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 /* The receiver overrides or a mode is active: packs the call of a method. */
-PyObject *mt_py_method_override(PyObject *self, const char *name, PyObject *const *args,
-                                Py_ssize_t nargs, PyObject *kwnames);
+PyObject *mt_py_method_override(PyObject *self, const char *name, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames);
 
 /* --- conversion (tensor_data.c) --- */
 
@@ -47,8 +44,8 @@ int mt_py_convert(mt_tensor **out, mt_tensor *t, mt_dtype dtype, mt_device devic
 /* A dense CPU copy of a CPU tensor in its memory order, recorded by nobody. C error. */
 int mt_py_plain_copy(mt_tensor **out, mt_tensor *t, mt_dtype dtype);
 /* Copies strided elements (strides in bytes) to contiguous memory of another dtype. */
-void mt_py_strided_store(char *dst, mt_dtype dtype, int ndim, const int64_t *size, const void *src,
-                         mt_dtype from, const int64_t *stride);
+void mt_py_strided_store(char *dst, mt_dtype dtype, int ndim, const int64_t *size, const void *src, mt_dtype from,
+                         const int64_t *stride);
 /* The C error of this thread as an exception; -1. */
 int mt_py_fail(void);
 /* A storage as a 1-D tensor that shares it. dtype NONE: inferred. Python exception. */
@@ -57,8 +54,7 @@ int mt_py_tensor_from_storage(mt_tensor **out, PyObject *o, mt_dtype dtype);
 /* --- legacy constructors (tensor_legacy.c, tensor_types.c) --- */
 
 /* A tensor from the arguments of a legacy constructor. Python exception. */
-int mt_py_legacy_make(mt_tensor **out, mt_dtype dtype, mt_device device, PyObject *args,
-                      PyObject *kwargs);
+int mt_py_legacy_make(mt_tensor **out, mt_dtype dtype, mt_device device, PyObject *args, PyObject *kwargs);
 PyObject *mt_py_method_new(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *mt_py_type(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 int mt_py_tensor_types_init(PyObject *module);
@@ -66,13 +62,10 @@ int mt_py_tensor_types_init(PyObject *module);
 /* --- subclasses, storages as methods (tensor_class.c) --- */
 
 int mt_py_tensor_class_init(void); /* the static methods of _TensorBase */
-PyObject *mt_py_as_subclass(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                            PyObject *kwnames);
+PyObject *mt_py_as_subclass(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *mt_py_untyped_storage(PyObject *self, PyObject *unused);
-PyObject *mt_py_is_pinned(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                          PyObject *kwnames);
-PyObject *mt_py_pin_memory(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                           PyObject *kwnames);
+PyObject *mt_py_is_pinned(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *mt_py_pin_memory(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *mt_py_set(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* --- NumPy (numpy_interop.c), which is loaded at first need only --- */
@@ -87,8 +80,7 @@ int mt_py_tensor_from_array(mt_tensor **out, PyObject *array, bool warn_readonly
 bool mt_py_array_shape(int *ndim, const Py_ssize_t **size, PyObject *o);
 /* Copies an array of exactly this shape to contiguous memory of a dtype: 1, or 0 when its elements
    must be looked at one by one (other shape, lossy conversion unless `lossy`). */
-int mt_py_array_store(char *dst, mt_dtype dtype, int ndim, const int64_t *size, PyObject *array,
-                      bool lossy);
+int mt_py_array_store(char *dst, mt_dtype dtype, int ndim, const int64_t *size, PyObject *array, bool lossy);
 PyObject *mt_py_array_from_tensor(mt_tensor *t, bool force);
 PyObject *mt_py_from_numpy(PyObject *unused, PyObject *array);
 PyObject *mt_py_numpy(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
@@ -98,8 +90,7 @@ void mt_py_drop_reference(void *o);
 /* --- buffers (buffer.c) --- */
 
 /* A 1-D tensor over a buffer. count < 0: all of it. Python exception. */
-int mt_py_tensor_from_buffer(mt_tensor **out, PyObject *o, mt_dtype dtype, int64_t count,
-                             int64_t offset);
+int mt_py_tensor_from_buffer(mt_tensor **out, PyObject *o, mt_dtype dtype, int64_t count, int64_t offset);
 
 /* bytes(t): the items of an integer tensor as bytes, the raw memory of other tensors. */
 PyObject *mt_py_tensor_bytes(PyObject *self, PyObject *unused);
@@ -118,8 +109,7 @@ typedef struct mt_py_storage {
     PyObject *weaklist;
 } mt_py_storage;
 
-extern PyMethodDef mt_py_storage_methods[], mt_py_storage_io_methods[],
-    mt_py_storage_share_methods[];
+extern PyMethodDef mt_py_storage_methods[], mt_py_storage_io_methods[], mt_py_storage_share_methods[];
 extern PySequenceMethods mt_py_storage_sequence;
 extern PyMappingMethods mt_py_storage_mapping;
 /* An int, taken modulo 256: 1; 0 when it is none; -1: exception. */
@@ -150,7 +140,6 @@ static inline mt_py_map *mt_py_map_of(const mt_storage *s)
 }
 /* The arguments of from_file, in bytes. Python exception. */
 int mt_py_storage_from_file(mt_storage **out, const char *name, bool shared, int64_t nbytes);
-PyObject *mt_py_from_file(PyObject *unused, PyObject *const *args, Py_ssize_t nargs,
-                          PyObject *kwnames);
+PyObject *mt_py_from_file(PyObject *unused, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 #endif

@@ -45,7 +45,7 @@ static PyObject *type_of_node(const mt_node *n)
         return NULL;
     }
     ((PyTypeObject *)type)->tp_dealloc = node_dealloc; /* which gives the type back */
-    Py_DECREF(type); /* the dictionary keeps it */
+    Py_DECREF(type);                                   /* the dictionary keeps it */
     return type;
 }
 
@@ -112,7 +112,8 @@ static mt_node *live_node(PyObject *o)
     mt_node *n = ((node_object *)o)->n;
 
     if (!n)
-        PyErr_Format(PyExc_RuntimeError, "%s: the graph that this object belonged to has been freed", Py_TYPE(o)->tp_name);
+        PyErr_Format(PyExc_RuntimeError, "%s: the graph that this object belonged to has been freed",
+                     Py_TYPE(o)->tp_name);
     return n;
 }
 

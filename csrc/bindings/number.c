@@ -120,51 +120,51 @@ static inline int short_inplace(PyObject **result, const mt_op *op, PyObject *a,
 
 /* A slot: METHOD of the left tensor, REFLECTED of the right one, which comes first, when the left is no tensor. */
 #define SHORT(slot) (find(&slot) ? slot.func->overloads[0] : NULL)
-#define BINARY(slot, method, reflected)                                                    \
-    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                           \
-    static lazy_func lazy_r##slot = {reflected, MT_PY_FUNCTION, NULL};                     \
-    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                               \
-    {                                                                                      \
-        PyObject *result = NULL;                                                           \
-        const mt_op *op = SHORT(lazy_##slot);                                              \
-                                                                                           \
-        if (!op)                                                                           \
-            return NULL;                                                                   \
-        if (short_binary(&result, op, a, b))                                               \
-            return result;                                                                 \
-        if (mt_py_is_tensor(a))                                                            \
-            return not_implemented_on_type_error(call2(&lazy_##slot, a, b));               \
-        return not_implemented_on_type_error(call2(&lazy_r##slot, b, a));                  \
+#define BINARY(slot, method, reflected)                                      \
+    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};             \
+    static lazy_func lazy_r##slot = {reflected, MT_PY_FUNCTION, NULL};       \
+    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                 \
+    {                                                                        \
+        PyObject *result = NULL;                                             \
+        const mt_op *op = SHORT(lazy_##slot);                                \
+                                                                             \
+        if (!op)                                                             \
+            return NULL;                                                     \
+        if (short_binary(&result, op, a, b))                                 \
+            return result;                                                   \
+        if (mt_py_is_tensor(a))                                              \
+            return not_implemented_on_type_error(call2(&lazy_##slot, a, b)); \
+        return not_implemented_on_type_error(call2(&lazy_r##slot, b, a));    \
     }
-#define INPLACE(slot, method)                                                              \
-    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                           \
-    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                               \
-    {                                                                                      \
-        PyObject *result = NULL;                                                           \
-        const mt_op *op = SHORT(lazy_##slot);                                              \
-                                                                                           \
-        if (!op)                                                                           \
-            return NULL;                                                                   \
-        if (short_inplace(&result, op, a, b))                                              \
-            return result;                                                                 \
-        return not_implemented_on_type_error(call2(&lazy_##slot, a, b));                   \
+#define INPLACE(slot, method)                                            \
+    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};         \
+    static PyObject *tensor_##slot(PyObject *a, PyObject *b)             \
+    {                                                                    \
+        PyObject *result = NULL;                                         \
+        const mt_op *op = SHORT(lazy_##slot);                            \
+                                                                         \
+        if (!op)                                                         \
+            return NULL;                                                 \
+        if (short_inplace(&result, op, a, b))                            \
+            return result;                                               \
+        return not_implemented_on_type_error(call2(&lazy_##slot, a, b)); \
     }
 /* The left operand is no tensor and the op does not commute: a function of both. */
-#define BINARY_FUNCTION(slot, method, function)                                            \
-    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                           \
-    static lazy_func lazy_r##slot = {function, MT_PY_FUNCTION, NULL};                      \
-    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                               \
-    {                                                                                      \
-        PyObject *result = NULL;                                                           \
-        const mt_op *op = SHORT(lazy_##slot);                                              \
-                                                                                           \
-        if (!op)                                                                           \
-            return NULL;                                                                   \
-        if (mt_py_is_exact(a) && short_binary(&result, op, a, b))                          \
-            return result;                                                                 \
-        if (mt_py_is_tensor(a))                                                            \
-            return not_implemented_on_type_error(call2(&lazy_##slot, a, b));               \
-        return not_implemented_on_type_error(reflected_function(&lazy_r##slot, a, b));     \
+#define BINARY_FUNCTION(slot, method, function)                                        \
+    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                       \
+    static lazy_func lazy_r##slot = {function, MT_PY_FUNCTION, NULL};                  \
+    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                           \
+    {                                                                                  \
+        PyObject *result = NULL;                                                       \
+        const mt_op *op = SHORT(lazy_##slot);                                          \
+                                                                                       \
+        if (!op)                                                                       \
+            return NULL;                                                               \
+        if (mt_py_is_exact(a) && short_binary(&result, op, a, b))                      \
+            return result;                                                             \
+        if (mt_py_is_tensor(a))                                                        \
+            return not_implemented_on_type_error(call2(&lazy_##slot, a, b));           \
+        return not_implemented_on_type_error(reflected_function(&lazy_r##slot, a, b)); \
     }
 
 static PyObject *reflected_function(lazy_func *lazy, PyObject *a, PyObject *b)
@@ -280,21 +280,21 @@ static PyObject *tensor_divmod(PyObject *a, PyObject *b)
 
 /* --- unary --- */
 
-#define UNARY(slot, method)                                                                \
-    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                           \
-    static PyObject *tensor_##slot(PyObject *a)                                            \
-    {                                                                                      \
-        const mt_op *op = SHORT(lazy_##slot);                                              \
-        mt_tensor *out = NULL;                                                             \
-        int rc = 0;                                                                        \
-                                                                                           \
-        if (!op)                                                                           \
-            return NULL;                                                                   \
-        if (!mt_thread.slow && mt_py_is_exact(a) && op->pointwise)                         \
-            rc = mt_fast_unary(&out, op, mt_py_impl(a));                                   \
-        if (rc)                                                                            \
-            return rc < 0 ? mt_py_raise() : mt_py_wrap(out);                               \
-        return mt_py_call(lazy_##slot.func, a, NULL, 0, NULL);                             \
+#define UNARY(slot, method)                                        \
+    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};   \
+    static PyObject *tensor_##slot(PyObject *a)                    \
+    {                                                              \
+        const mt_op *op = SHORT(lazy_##slot);                      \
+        mt_tensor *out = NULL;                                     \
+        int rc = 0;                                                \
+                                                                   \
+        if (!op)                                                   \
+            return NULL;                                           \
+        if (!mt_thread.slow && mt_py_is_exact(a) && op->pointwise) \
+            rc = mt_fast_unary(&out, op, mt_py_impl(a));           \
+        if (rc)                                                    \
+            return rc < 0 ? mt_py_raise() : mt_py_wrap(out);       \
+        return mt_py_call(lazy_##slot.func, a, NULL, 0, NULL);     \
     }
 
 UNARY(neg, "neg")

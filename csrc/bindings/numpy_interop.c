@@ -180,13 +180,11 @@ static int warn_readonly(void)
 {
     static bool warned;
 
-    if (mt_warn_once(
-            &warned, MT_WARN_USER,
-            "The given NumPy array is not writable, and PyTorch does not support non-writable "
-            "tensors. This means writing to this tensor will result in undefined behavior. You may "
-            "want to copy the array to protect its data or make it writable before converting it "
-            "to a tensor. This type of warning will be suppressed for the rest of this program.") <
-        0)
+    if (mt_warn_once(&warned, MT_WARN_USER,
+                     "The given NumPy array is not writable, and PyTorch does not support non-writable "
+                     "tensors. This means writing to this tensor will result in undefined behavior. You may "
+                     "want to copy the array to protect its data or make it writable before converting it "
+                     "to a tensor. This type of warning will be suppressed for the rest of this program.") < 0)
         return mt_py_fail();
     return 0;
 }
@@ -206,10 +204,9 @@ static int element_strides(int64_t *stride, PyArrayObject *a)
     }
     for (int i = 0; i < PyArray_NDIM(a); i++)
         if (stride[i] < 0)
-            return value_error(
-                "At least one stride in the given numpy array is negative, and tensors with "
-                "negative strides are not currently supported. (You can probably work around this "
-                "by making a copy of your array  with array.copy().) ");
+            return value_error("At least one stride in the given numpy array is negative, and tensors with "
+                               "negative strides are not currently supported. (You can probably work around this "
+                               "by making a copy of your array  with array.copy().) ");
     if (PyArray_ISBYTESWAPPED(a))
         return value_error("given numpy array has byte order different from the native byte order. "
                            "Conversion between byte orders is currently not supported.");
@@ -240,8 +237,7 @@ int mt_py_tensor_from_array(mt_tensor **out, PyObject *array, bool warn)
     for (int i = 0; i < ndim; i++)
         size[i] = PyArray_DIM(a, i);
     if (mt_shape_storage_bytes(&nbytes, ndim, size, stride, 0, mt_dtype_size(dtype)) < 0 ||
-        mt_storage_from_memory(&s, PyArray_DATA(a), nbytes, MT_CPU, mt_py_drop_reference, array) <
-            0)
+        mt_storage_from_memory(&s, PyArray_DATA(a), nbytes, MT_CPU, mt_py_drop_reference, array) < 0)
         return mt_py_fail();
     Py_INCREF(array);
     if (!PyArray_ISWRITEABLE(a))
@@ -279,8 +275,7 @@ bool mt_py_array_shape(int *ndim, const Py_ssize_t **size, PyObject *o)
     return true;
 }
 
-int mt_py_array_store(char *dst, mt_dtype dtype, int ndim, const int64_t *size, PyObject *array,
-                      bool lossy)
+int mt_py_array_store(char *dst, mt_dtype dtype, int ndim, const int64_t *size, PyObject *array, bool lossy)
 {
     PyArrayObject *a = (PyArrayObject *)array;
     int64_t stride[MT_MAX_DIM];
@@ -330,8 +325,7 @@ static PyObject *array_over(mt_tensor *t)
     fill_tables();
     num = num_of_dtype[t->dtype];
     if (num == NPY_NOTYPE) {
-        PyErr_Format(PyExc_TypeError, "Got unsupported ScalarType %s",
-                     mt_dtype_table[t->dtype].legacy);
+        PyErr_Format(PyExc_TypeError, "Got unsupported ScalarType %s", mt_dtype_table[t->dtype].legacy);
         return NULL;
     }
     for (int i = 0; i < t->ndim; i++) {
@@ -343,9 +337,9 @@ static PyObject *array_over(mt_tensor *t)
     owner = hold_storage(t->storage);
     if (!owner)
         return NULL;
-    array = PyArray_New(&PyArray_Type, t->ndim, size, num, stride,
-                        t->storage->data ? mt_tensor_mutable_data(t) : &nothing, 0,
-                        NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE, NULL);
+    array =
+        PyArray_New(&PyArray_Type, t->ndim, size, num, stride, t->storage->data ? mt_tensor_mutable_data(t) : &nothing,
+                    0, NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE, NULL);
     if (!array) {
         Py_DECREF(owner);
         return NULL;
@@ -435,8 +429,7 @@ PyObject *mt_py_numpy(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
 
     if (mt_py_needs_override(self))
         return mt_py_method_override(self, "numpy", args, nargs, kwnames);
-    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 ||
-        mt_py_scan_bool(&force, &scan, 0, value[0]) < 0)
+    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 || mt_py_scan_bool(&force, &scan, 0, value[0]) < 0)
         return NULL;
     return mt_py_array_from_tensor(mt_py_impl(self), force);
 }

@@ -34,13 +34,11 @@ static int find_name(const mt_scan *scan, PyObject *name)
 static MT_COLD int too_many(const mt_scan *scan, Py_ssize_t nargs)
 {
     if (scan->n_required > scan->n_positional)
-        PyErr_Format(PyExc_TypeError,
-                     "%s() takes from %d to %d positional arguments but %zd %s given", scan->func,
+        PyErr_Format(PyExc_TypeError, "%s() takes from %d to %d positional arguments but %zd %s given", scan->func,
                      scan->n_required, scan->n_positional, nargs, nargs == 1 ? "was" : "were");
     else
-        PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s but %zd %s given",
-                     scan->func, scan->n_positional, scan->n_positional == 1 ? "" : "s", nargs,
-                     nargs == 1 ? "was" : "were");
+        PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s but %zd %s given", scan->func,
+                     scan->n_positional, scan->n_positional == 1 ? "" : "s", nargs, nargs == 1 ? "was" : "were");
     return -1;
 }
 
@@ -53,17 +51,15 @@ static MT_COLD int missing(const mt_scan *scan, PyObject *const *values)
     names[0] = '\0';
     for (int k = 0; k < scan->n_required; k++)
         if (!values[k] && at < sizeof(names)) {
-            at += (size_t)PyOS_snprintf(names + at, sizeof(names) - at, "%s\"%s\"", n ? ", " : "",
-                                        scan->name[k]);
+            at += (size_t)PyOS_snprintf(names + at, sizeof(names) - at, "%s\"%s\"", n ? ", " : "", scan->name[k]);
             n++;
         }
-    PyErr_Format(PyExc_TypeError, "%s() missing %d required positional argument%s: %s", scan->func,
-                 n, n == 1 ? "s" : "", names);
+    PyErr_Format(PyExc_TypeError, "%s() missing %d required positional argument%s: %s", scan->func, n,
+                 n == 1 ? "s" : "", names);
     return -1;
 }
 
-int mt_py_scan(PyObject **out, mt_scan *scan, PyObject *const *args, Py_ssize_t nargs,
-               PyObject *kwnames)
+int mt_py_scan(PyObject **out, mt_scan *scan, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     Py_ssize_t n_kw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
 
@@ -78,13 +74,11 @@ int mt_py_scan(PyObject **out, mt_scan *scan, PyObject *const *args, Py_ssize_t 
         int k = find_name(scan, name);
 
         if (k < 0) {
-            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'",
-                         scan->func, name);
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", scan->func, name);
             return -1;
         }
         if (out[k]) {
-            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", scan->func,
-                         name);
+            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", scan->func, name);
             return -1;
         }
         out[k] = args[nargs + i];
@@ -95,15 +89,14 @@ int mt_py_scan(PyObject **out, mt_scan *scan, PyObject *const *args, Py_ssize_t 
     return 0;
 }
 
-int mt_py_scan_mismatch(const mt_scan *scan, int k, int position, const char *wanted,
-                        PyObject *value)
+int mt_py_scan_mismatch(const mt_scan *scan, int k, int position, const char *wanted, PyObject *value)
 {
     char where[32] = "";
 
     if (position > 0)
         PyOS_snprintf(where, sizeof(where), "(position %d) ", position);
-    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' %smust be %s, not %s", scan->func,
-                 scan->name[k], where, wanted, Py_TYPE(value)->tp_name);
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' %smust be %s, not %s", scan->func, scan->name[k], where, wanted,
+                 Py_TYPE(value)->tp_name);
     return -1;
 }
 
@@ -189,16 +182,13 @@ int mt_py_tensor_new_init(PyObject *module)
     return mt_py_tensor_types_init(module);
 }
 
-PyObject *mt_py_function_override(const char *name, PyObject *const *args, Py_ssize_t nargs,
-                                  PyObject *kwnames)
+PyObject *mt_py_function_override(const char *name, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     PyObject *space = PyObject_GetAttrString(space_module, "_VariableFunctions");
-    PyObject *func = space ? PyObject_GetAttrString(space, name) : NULL, *tuple = NULL,
-             *kwargs = NULL, *result = NULL;
+    PyObject *func = space ? PyObject_GetAttrString(space, name) : NULL, *tuple = NULL, *kwargs = NULL, *result = NULL;
 
     Py_XDECREF(space);
-    if (func && (tuple = pack_args(NULL, args, nargs)) &&
-        pack_kwargs(&kwargs, args + nargs, kwnames) == 0)
+    if (func && (tuple = pack_args(NULL, args, nargs)) && pack_kwargs(&kwargs, args + nargs, kwnames) == 0)
         result = mt_py_handle_override(func, NULL, 0, tuple, kwargs);
     Py_XDECREF(func);
     Py_XDECREF(tuple);
@@ -206,8 +196,8 @@ PyObject *mt_py_function_override(const char *name, PyObject *const *args, Py_ss
     return result;
 }
 
-PyObject *mt_py_method_override(PyObject *self, const char *name, PyObject *const *args,
-                                Py_ssize_t nargs, PyObject *kwnames)
+PyObject *mt_py_method_override(PyObject *self, const char *name, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
 {
     PyObject *tuple = pack_args(self, args, nargs), *kwargs = NULL, *result = NULL;
 

@@ -40,11 +40,10 @@ mt_py_map *mt_py_map_new(int fd, size_t length, int kind, const char *name, bool
         return NULL;
     }
     if (length > 0)
-        base = mmap(NULL, length, PROT_READ | PROT_WRITE,
-                    kind == MT_MAP_PRIVATE ? MAP_PRIVATE : MAP_SHARED, fd, 0);
+        base = mmap(NULL, length, PROT_READ | PROT_WRITE, kind == MT_MAP_PRIVATE ? MAP_PRIVATE : MAP_SHARED, fd, 0);
     if (base == MAP_FAILED) {
-        PyErr_Format(PyExc_RuntimeError, "unable to mmap %zu bytes from file <%s>: %s (%d)", length,
-                     name, strerror(errno), errno);
+        PyErr_Format(PyExc_RuntimeError, "unable to mmap %zu bytes from file <%s>: %s (%d)", length, name,
+                     strerror(errno), errno);
         PyMem_RawFree(map);
         return NULL;
     }
@@ -59,8 +58,8 @@ mt_py_map *mt_py_map_new(int fd, size_t length, int kind, const char *name, bool
 
 static int open_error(const char *name, const char *mode)
 {
-    PyErr_Format(PyExc_RuntimeError, "unable to open file <%s> in %s mode: %s (%d)", name, mode,
-                 strerror(errno), errno);
+    PyErr_Format(PyExc_RuntimeError, "unable to open file <%s> in %s mode: %s (%d)", name, mode, strerror(errno),
+                 errno);
     return -1;
 }
 
@@ -70,21 +69,19 @@ static int check_size(int fd, const char *name, bool shared, size_t nbytes)
     struct stat st;
 
     if (fstat(fd, &st) < 0) {
-        PyErr_Format(PyExc_RuntimeError, "unable to stat the file <%s>: %s (%d)", name,
-                     strerror(errno), errno);
+        PyErr_Format(PyExc_RuntimeError, "unable to stat the file <%s>: %s (%d)", name, strerror(errno), errno);
         return -1;
     }
     if (!S_ISREG(st.st_mode) || (size_t)st.st_size >= nbytes)
         return 0;
     if (!shared) {
-        PyErr_Format(PyExc_RuntimeError,
-                     "file <%s> size <%lld> is smaller than the required mapping size <%zu>", name,
+        PyErr_Format(PyExc_RuntimeError, "file <%s> size <%lld> is smaller than the required mapping size <%zu>", name,
                      (long long)st.st_size, nbytes);
         return -1;
     }
     if (ftruncate(fd, (off_t)nbytes) < 0) {
-        PyErr_Format(PyExc_RuntimeError, "unable to resize file <%s> to the right size: %s (%d)",
-                     name, strerror(errno), errno);
+        PyErr_Format(PyExc_RuntimeError, "unable to resize file <%s> to the right size: %s (%d)", name, strerror(errno),
+                     errno);
         return -1;
     }
     return 0;
@@ -97,8 +94,8 @@ int mt_py_storage_from_file(mt_storage **out, const char *name, bool shared, int
 
     *out = NULL;
     if (nbytes < 0) {
-        PyErr_Format(PyExc_RuntimeError, "unable to mmap %lld bytes from file <%s>: %s (%d)",
-                     (long long)nbytes, name, strerror(ENOMEM), ENOMEM);
+        PyErr_Format(PyExc_RuntimeError, "unable to mmap %lld bytes from file <%s>: %s (%d)", (long long)nbytes, name,
+                     strerror(ENOMEM), ENOMEM);
         return -1;
     }
     if (nbytes == 0)
@@ -142,17 +139,15 @@ static PyObject *get_filename(PyObject *o, PyObject *unused)
     return PyUnicode_DecodeFSDefault(map->name);
 }
 
-PyObject *mt_py_from_file(PyObject *unused, PyObject *const *args, Py_ssize_t nargs,
-                          PyObject *kwnames)
+PyObject *mt_py_from_file(PyObject *unused, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     enum { NAME, SHARED, SIZE, DTYPE, REQUIRES_GRAD, LAYOUT, DEVICE, PIN_MEMORY, COUNT };
-    static mt_scan scan = {
-        "from_file",
-        COUNT,
-        3,
-        1,
-        {"filename", "shared", "size", "dtype", "requires_grad", "layout", "device", "pin_memory"},
-        {NULL}};
+    static mt_scan scan = {"from_file",
+                           COUNT,
+                           3,
+                           1,
+                           {"filename", "shared", "size", "dtype", "requires_grad", "layout", "device", "pin_memory"},
+                           {NULL}};
     static const int64_t one = 1;
     PyObject *value[COUNT];
     mt_dtype dtype = mt_default_dtype();
@@ -219,8 +214,7 @@ static PyObject *byteswap(PyObject *o, PyObject *size)
     if (n == -1 && PyErr_Occurred())
         return NULL;
     if (n <= 0 || n > 16) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "_byteswap(): the element size must be between 1 and 16");
+        PyErr_SetString(PyExc_RuntimeError, "_byteswap(): the element size must be between 1 and 16");
         return NULL;
     }
     if (s->nbytes % (size_t)n != 0) {
@@ -253,8 +247,7 @@ static int must_swap(bool *out, const char *order)
     else if (strcmp(order, "big") == 0 || strcmp(order, "little") == 0)
         *out = machine_is_big() != (order[0] == 'b');
     else {
-        PyErr_Format(PyExc_ValueError,
-                     "invalid byte_order '%s' (expected 'big', 'little', or 'native')", order);
+        PyErr_Format(PyExc_ValueError, "invalid byte_order '%s' (expected 'big', 'little', or 'native')", order);
         return -1;
     }
     return 0;
@@ -263,36 +256,31 @@ static int must_swap(bool *out, const char *order)
 /* --- from_buffer --- */
 
 /* The bytes to take: *count elements behind *offset. */
-static int buffer_range(Py_ssize_t *count, Py_ssize_t offset, Py_ssize_t length,
-                        Py_ssize_t itemsize)
+static int buffer_range(Py_ssize_t *count, Py_ssize_t offset, Py_ssize_t length, Py_ssize_t itemsize)
 {
     if (offset < 0 || offset > length) {
-        PyErr_Format(
-            PyExc_ValueError,
-            "offset must be non-negative and no greater than buffer length (%zd) , but got %zd",
-            offset, length);
+        PyErr_Format(PyExc_ValueError,
+                     "offset must be non-negative and no greater than buffer length (%zd) , but got %zd", offset,
+                     length);
         return -1;
     }
     if (*count < 0) {
         if ((length - offset) % itemsize != 0) {
-            PyErr_Format(PyExc_ValueError,
-                         "buffer size (%zd) must be a multiple of element size (%zd)", length,
+            PyErr_Format(PyExc_ValueError, "buffer size (%zd) must be a multiple of element size (%zd)", length,
                          itemsize);
             return -1;
         }
         *count = (length - offset) / itemsize;
     }
     if (*count > (length - offset) / itemsize) {
-        PyErr_Format(PyExc_ValueError,
-                     "buffer has only %zd elements after offset %zd, but specified a size of %zd",
+        PyErr_Format(PyExc_ValueError, "buffer has only %zd elements after offset %zd, but specified a size of %zd",
                      length - offset, offset, *count);
         return -1;
     }
     return 0;
 }
 
-static PyObject *from_view(const Py_buffer *view, mt_dtype dtype, Py_ssize_t count,
-                           Py_ssize_t offset, bool swap)
+static PyObject *from_view(const Py_buffer *view, mt_dtype dtype, Py_ssize_t count, Py_ssize_t offset, bool swap)
 {
     size_t size = mt_dtype_size(dtype), n;
     mt_storage *s = NULL;
@@ -324,8 +312,7 @@ static PyObject *from_buffer(PyObject *unused, PyObject *args, PyObject *kwargs)
     bool swap = false;
 
     (void)unused;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|znn$O", keywords, &o, &order, &count, &offset,
-                                     &wanted))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|znn$O", keywords, &o, &order, &count, &offset, &wanted))
         return NULL;
     if (!wanted || wanted == Py_None) {
         PyErr_SetString(PyExc_RuntimeError, "argument 'dtype' cannot be None");
@@ -337,8 +324,7 @@ static PyObject *from_buffer(PyObject *unused, PyObject *args, PyObject *kwargs)
     }
     dtype = mt_py_dtype_of(wanted);
     if (!order && dtype != MT_DTYPE_u8 && dtype != MT_DTYPE_i8) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "function missing required argument 'byte_order' (pos 2)");
+        PyErr_SetString(PyExc_RuntimeError, "function missing required argument 'byte_order' (pos 2)");
         return NULL;
     }
     if (order && must_swap(&swap, order) < 0)
@@ -354,8 +340,7 @@ static PyObject *from_buffer(PyObject *unused, PyObject *args, PyObject *kwargs)
 
 static int write_bytes(PyObject *file, const char *data, size_t n)
 {
-    PyObject *view = PyMemoryView_FromMemory((char *)(n ? data : ""), (Py_ssize_t)n, PyBUF_READ),
-             *result;
+    PyObject *view = PyMemoryView_FromMemory((char *)(n ? data : ""), (Py_ssize_t)n, PyBUF_READ), *result;
 
     if (!view)
         return -1;
@@ -369,8 +354,7 @@ static int only_cpu(const mt_storage *s)
 {
     if (s->device.type == MT_DEVICE_CPU)
         return 0;
-    PyErr_SetString(PyExc_NotImplementedError,
-                    "only storages on the CPU are read from and written to files");
+    PyErr_SetString(PyExc_NotImplementedError, "only storages on the CPU are read from and written to files");
     return -1;
 }
 
@@ -382,8 +366,7 @@ static PyObject *write_file(PyObject *o, PyObject *args)
     Py_ssize_t size;
     int64_t n;
 
-    if (!PyArg_ParseTuple(args, "Oppn:_write_file", &file, &is_real, &save_size, &size) ||
-        only_cpu(s) < 0)
+    if (!PyArg_ParseTuple(args, "Oppn:_write_file", &file, &is_real, &save_size, &size) || only_cpu(s) < 0)
         return NULL;
     if (size <= 0) {
         PyErr_SetString(PyExc_RuntimeError, "_write_file: need to specify element size");
@@ -416,8 +399,7 @@ static int read_bytes(char *out, PyObject *file, Py_ssize_t n)
                 memcpy(out, view.buf, (size_t)n);
             rc = 0;
         } else {
-            PyErr_Format(PyExc_RuntimeError,
-                         "unexpected EOF, expected %zd more bytes. The file might be corrupted.",
+            PyErr_Format(PyExc_RuntimeError, "unexpected EOF, expected %zd more bytes. The file might be corrupted.",
                          n - view.len);
         }
         PyBuffer_Release(&view);
@@ -438,8 +420,7 @@ static int read_size(size_t *out, PyObject *file, Py_ssize_t itemsize)
     if (read_bytes((char *)&n, file, sizeof(n)) < 0)
         return -1;
     if (n < 0 || n > PY_SSIZE_T_MAX / itemsize) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "invalid size of a storage. The file might be corrupted.");
+        PyErr_SetString(PyExc_RuntimeError, "invalid size of a storage. The file might be corrupted.");
         return -1;
     }
     *out = (size_t)(n * itemsize);
@@ -454,8 +435,7 @@ static PyObject *new_with_file(PyObject *unused, PyObject *args)
     mt_storage *s = NULL;
 
     (void)unused;
-    if (!PyArg_ParseTuple(args, "On:_new_with_file", &file, &itemsize) ||
-        read_size(&n, file, itemsize) < 0)
+    if (!PyArg_ParseTuple(args, "On:_new_with_file", &file, &itemsize) || read_size(&n, file, itemsize) < 0)
         return NULL;
     MT_PY_TRY(mt_storage_new(&s, n, MT_CPU));
     if (read_bytes(mt_storage_mutable_data(s), file, (Py_ssize_t)n) < 0) {
@@ -473,8 +453,7 @@ static PyObject *set_from_file(PyObject *o, PyObject *args)
     int is_real, rc;
     size_t n;
 
-    if (!PyArg_ParseTuple(args, "OOpn:_set_from_file", &file, &offset, &is_real, &itemsize) ||
-        only_cpu(s) < 0)
+    if (!PyArg_ParseTuple(args, "OOpn:_set_from_file", &file, &offset, &is_real, &itemsize) || only_cpu(s) < 0)
         return NULL;
     if (offset != Py_None) {
         moved = PyObject_CallMethod(file, "seek", "O", offset);
@@ -485,8 +464,7 @@ static PyObject *set_from_file(PyObject *o, PyObject *args)
     if (read_size(&n, file, itemsize) < 0)
         return NULL;
     if (n != s->nbytes) {
-        PyErr_Format(PyExc_RuntimeError, "storage has wrong byte size: expected %zu got %zu",
-                     s->nbytes, n);
+        PyErr_Format(PyExc_RuntimeError, "storage has wrong byte size: expected %zu got %zu", s->nbytes, n);
         return NULL;
     }
     mt_storage_ref(s);
@@ -497,23 +475,17 @@ static PyObject *set_from_file(PyObject *o, PyObject *args)
     return rc < 0 ? NULL : Py_NewRef(o);
 }
 
-#define KEYWORDS(function)                                                                         \
-    (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS | METH_STATIC
+#define KEYWORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS | METH_STATIC
 
 PyMethodDef mt_py_storage_io_methods[] = {
-    {"from_file", KEYWORDS(py_storage_from_file),
-     "from_file(filename, shared=False, nbytes=0): a mapped file."},
+    {"from_file", KEYWORDS(py_storage_from_file), "from_file(filename, shared=False, nbytes=0): a mapped file."},
     {"from_buffer", KEYWORDS(from_buffer),
      "from_buffer(buffer, byte_order=None, count=-1, offset=0, *, dtype): a copy of the bytes, in "
      "native order."},
     {"_get_filename", get_filename, METH_NOARGS, NULL},
-    {"_byteswap", byteswap, METH_O,
-     "_byteswap(size): exchanges the bytes of every element of that size."},
-    {"_write_file", write_file, METH_VARARGS,
-     "_write_file(file, is_real_file, save_size, element_size)"},
-    {"_new_with_file", new_with_file, METH_VARARGS | METH_STATIC,
-     "_new_with_file(file, element_size)"},
-    {"_set_from_file", set_from_file, METH_VARARGS,
-     "_set_from_file(file, offset, is_real_file, element_size)"},
+    {"_byteswap", byteswap, METH_O, "_byteswap(size): exchanges the bytes of every element of that size."},
+    {"_write_file", write_file, METH_VARARGS, "_write_file(file, is_real_file, save_size, element_size)"},
+    {"_new_with_file", new_with_file, METH_VARARGS | METH_STATIC, "_new_with_file(file, element_size)"},
+    {"_set_from_file", set_from_file, METH_VARARGS, "_set_from_file(file, offset, is_real_file, element_size)"},
     {NULL, NULL, 0, NULL},
 };

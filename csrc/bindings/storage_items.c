@@ -19,9 +19,7 @@ int mt_py_storage_set_byte(mt_storage *s, int64_t i, uint8_t value)
         ((uint8_t *)mt_storage_mutable_data(s))[i] = value;
         return 0;
     }
-    return mt_device_table[d.type]->copy_bytes((char *)s->data + i, d, &value, MT_CPU, 1) < 0
-               ? mt_py_fail()
-               : 0;
+    return mt_device_table[d.type]->copy_bytes((char *)s->data + i, d, &value, MT_CPU, 1) < 0 ? mt_py_fail() : 0;
 }
 
 /* An int, taken modulo 256; 0 when it is none. */
@@ -62,8 +60,7 @@ static int slice_range(Py_ssize_t *start, Py_ssize_t *n, PyObject *slice, mt_sto
         return -1;
     *n = PySlice_AdjustIndices((Py_ssize_t)s->nbytes, start, &stop, step);
     if (step != 1) {
-        PyErr_Format(PyExc_RuntimeError,
-                     "Trying to slice with a step of %zd, but only a step of 1 is supported", step);
+        PyErr_Format(PyExc_RuntimeError, "Trying to slice with a step of %zd, but only a step of 1 is supported", step);
         return -1;
     }
     return 0;
@@ -87,8 +84,8 @@ static PyObject *get_slice(mt_storage *s, PyObject *slice)
         return no_meta();
     if (slice_range(&start, &n, slice, s) < 0)
         return NULL;
-    MT_PY_TRY(mt_storage_from_memory(&part, s->data ? (char *)s->data + start : NULL, (size_t)n,
-                                     s->device, drop_whole, s));
+    MT_PY_TRY(
+        mt_storage_from_memory(&part, s->data ? (char *)s->data + start : NULL, (size_t)n, s->device, drop_whole, s));
     mt_storage_ref(s);
     mt_storage_pin(s);
     return mt_py_storage_wrap(part);
@@ -105,23 +102,20 @@ static PyObject *storage_get(PyObject *o, PyObject *index)
         return get_slice(s, index);
     rc = to_index(&i, index);
     if (rc == 0)
-        PyErr_Format(PyExc_TypeError, "can't index a torch.UntypedStorage with %s",
-                     Py_TYPE(index)->tp_name);
+        PyErr_Format(PyExc_TypeError, "can't index a torch.UntypedStorage with %s", Py_TYPE(index)->tp_name);
     if (rc != 1)
         return NULL;
     if (i < 0)
         i += (int64_t)s->nbytes;
     if (i < 0 || i >= (int64_t)s->nbytes) {
-        PyErr_Format(PyExc_IndexError, "index %lld out of range for storage of size %zu",
-                     (long long)i, s->nbytes);
+        PyErr_Format(PyExc_IndexError, "index %lld out of range for storage of size %zu", (long long)i, s->nbytes);
         return NULL;
     }
     if (s->device.type == MT_DEVICE_META)
         return no_meta();
     if (s->device.type == MT_DEVICE_CPU)
         return PyLong_FromLong(((const uint8_t *)mt_storage_const_data(s))[i]);
-    MT_PY_TRY(mt_device_table[s->device.type]->copy_bytes(&value, MT_CPU, (const char *)s->data + i,
-                                                          s->device, 1));
+    MT_PY_TRY(mt_device_table[s->device.type]->copy_bytes(&value, MT_CPU, (const char *)s->data + i, s->device, 1));
     return PyLong_FromLong(value);
 }
 
@@ -160,8 +154,7 @@ static int storage_set(PyObject *o, PyObject *index, PyObject *value)
     }
     rc = mt_py_to_byte(&byte, value);
     if (rc == 0)
-        PyErr_Format(PyExc_RuntimeError,
-                     "can only set storage content with a int types, but got %s instead",
+        PyErr_Format(PyExc_RuntimeError, "can only set storage content with a int types, but got %s instead",
                      Py_TYPE(value)->tp_name);
     if (rc != 1)
         return -1;
@@ -169,8 +162,7 @@ static int storage_set(PyObject *o, PyObject *index, PyObject *value)
         return slice_range(&start, &n, index, s) < 0 ? -1 : fill_range(s, start, n, byte);
     rc = to_index(&i, index);
     if (rc == 0)
-        PyErr_Format(PyExc_RuntimeError, "can't index a torch.UntypedStorage with %s",
-                     Py_TYPE(index)->tp_name);
+        PyErr_Format(PyExc_RuntimeError, "can't index a torch.UntypedStorage with %s", Py_TYPE(index)->tp_name);
     if (rc != 1)
         return -1;
     if (i < 0 || i >= (int64_t)s->nbytes) {
@@ -241,13 +233,11 @@ static PyObject *py_resize(PyObject *o, PyObject *size)
     int rc = to_index(&n, size);
 
     if (rc == 0)
-        PyErr_Format(PyExc_RuntimeError, "resize_ expects an int, but got %s",
-                     Py_TYPE(size)->tp_name);
+        PyErr_Format(PyExc_RuntimeError, "resize_ expects an int, but got %s", Py_TYPE(size)->tp_name);
     if (rc != 1)
         return NULL;
     if (n < 0) {
-        PyErr_Format(PyExc_RuntimeError, "resize_: the size must not be negative, got %lld",
-                     (long long)n);
+        PyErr_Format(PyExc_RuntimeError, "resize_: the size must not be negative, got %lld", (long long)n);
         return NULL;
     }
     MT_PY_TRY(mt_storage_resize(((mt_py_storage *)o)->s, (size_t)n));
@@ -270,16 +260,15 @@ static PyObject *py_copy(PyObject *o, PyObject *const *args, Py_ssize_t nargs, P
     if (!(from = mt_py_storage_of(value[0])))
         return NULL;
     if (from->nbytes != to->nbytes) {
-        PyErr_Format(PyExc_RuntimeError,
-                     "size does not match, self was %zu bytes but src was %zu bytes", to->nbytes,
+        PyErr_Format(PyExc_RuntimeError, "size does not match, self was %zu bytes but src was %zu bytes", to->nbytes,
                      from->nbytes);
         return NULL;
     }
     ops = mt_device_table[from->device.type != MT_DEVICE_CPU ? from->device.type : to->device.type];
     if (to->device.type == MT_DEVICE_META)
         ops = mt_device_table[MT_DEVICE_META];
-    MT_PY_TRY(ops->copy_bytes(mt_storage_mutable_data(to), to->device, mt_storage_const_data(from),
-                              from->device, to->nbytes));
+    MT_PY_TRY(ops->copy_bytes(mt_storage_mutable_data(to), to->device, mt_storage_const_data(from), from->device,
+                              to->nbytes));
     return Py_NewRef(o);
 }
 
@@ -357,8 +346,7 @@ PyMethodDef mt_py_storage_methods[] = {
     {"new", py_new, METH_NOARGS, "new() -> UntypedStorage: an empty one on the same device."},
     {"fill_", py_fill, METH_O, "fill_(value): sets every byte."},
     {"resize_", py_resize, METH_O, "resize_(nbytes): keeps the first bytes."},
-    {"copy_", FAST(py_copy),
-     "copy_(src, non_blocking=None): copies the bytes of a storage of the same size."},
+    {"copy_", FAST(py_copy), "copy_(src, non_blocking=None): copies the bytes of a storage of the same size."},
     {"_weak_ref", py_weak_ref, METH_NOARGS, NULL},
     {"_free_weak_ref", py_free_weak_ref, METH_O | METH_STATIC, NULL},
     {"_expired", py_expired, METH_O | METH_STATIC, NULL},

@@ -26,8 +26,7 @@ static void make_name(char name[64])
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    PyOS_snprintf(name, 64, "/torch_%ld_%lu_%u", (long)getpid(), (unsigned long)now.tv_nsec,
-                  ++serial);
+    PyOS_snprintf(name, 64, "/torch_%ld_%lu_%u", (long)getpid(), (unsigned long)now.tv_nsec, ++serial);
 }
 
 #if defined(__linux__)
@@ -128,8 +127,7 @@ static PyObject *wrap_map(mt_py_map *map, size_t nbytes)
 
     if (!map)
         return NULL;
-    if (mt_storage_from_memory(&s, nbytes ? data_of(map) : NULL, nbytes, MT_CPU, mt_py_map_drop,
-                               map) < 0) {
+    if (mt_storage_from_memory(&s, nbytes ? data_of(map) : NULL, nbytes, MT_CPU, mt_py_map_drop, map) < 0) {
         mt_py_map_drop(map);
         return mt_py_raise();
     }
@@ -218,9 +216,8 @@ static PyObject *new_shared_fd(PyObject *unused, PyObject *args)
     (void)unused;
     if (!PyArg_ParseTuple(args, "in:_new_shared_fd_cpu", &given, &n)) {
         PyErr_Clear();
-        PyErr_SetString(PyExc_TypeError,
-                        "_new_shared in file descriptor mode received an invalid combination of "
-                        "arguments, but expected a file descriptor (int) and storage size (int)");
+        PyErr_SetString(PyExc_TypeError, "_new_shared in file descriptor mode received an invalid combination of "
+                                         "arguments, but expected a file descriptor (int) and storage size (int)");
         return NULL;
     }
     fd = n < 0 ? -1 : fcntl(given, F_DUPFD_CLOEXEC, 0);
@@ -326,19 +323,15 @@ static PyObject *is_shared(PyObject *o, PyObject *unused)
 }
 
 PyMethodDef mt_py_storage_share_methods[] = {
-    {"is_shared", is_shared, METH_NOARGS,
-     "is_shared() -> bool: can other processes see the memory?"},
+    {"is_shared", is_shared, METH_NOARGS, "is_shared() -> bool: can other processes see the memory?"},
     {"_share_fd_cpu_", share_fd, METH_NOARGS, "_share_fd_cpu_() -> (descriptor, nbytes)"},
     {"_get_shared_fd", get_shared_fd, METH_NOARGS, NULL},
-    {"_new_shared_fd_cpu", new_shared_fd, METH_VARARGS | METH_STATIC,
-     "_new_shared_fd_cpu(descriptor, nbytes)"},
+    {"_new_shared_fd_cpu", new_shared_fd, METH_VARARGS | METH_STATIC, "_new_shared_fd_cpu(descriptor, nbytes)"},
     {"_new_using_fd_cpu", new_using_fd, METH_O | METH_STATIC, "_new_using_fd_cpu(nbytes)"},
-    {"_share_filename_cpu_", share_filename, METH_NOARGS,
-     "_share_filename_cpu_() -> (b'', name, nbytes)"},
+    {"_share_filename_cpu_", share_filename, METH_NOARGS, "_share_filename_cpu_() -> (b'', name, nbytes)"},
     {"_new_shared_filename_cpu", new_shared_filename, METH_VARARGS | METH_STATIC,
      "_new_shared_filename_cpu(manager, name, nbytes)"},
-    {"_new_using_filename_cpu", new_using_filename, METH_O | METH_STATIC,
-     "_new_using_filename_cpu(nbytes)"},
+    {"_new_using_filename_cpu", new_using_filename, METH_O | METH_STATIC, "_new_using_filename_cpu(nbytes)"},
     {"_shared_incref", shared_incref, METH_NOARGS, NULL},
     {"_shared_decref", shared_decref, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -35,8 +35,7 @@ static PyObject *register_class(PyObject *module, PyObject *cls)
 {
     (void)module;
     if (!PyType_Check(cls) || !PyType_IsSubtype((PyTypeObject *)cls, &mt_Storage_Type)) {
-        PyErr_SetString(PyExc_TypeError,
-                        "_register_storage_class(): argument must be a subclass of StorageBase");
+        PyErr_SetString(PyExc_TypeError, "_register_storage_class(): argument must be a subclass of StorageBase");
         return NULL;
     }
     Py_XSETREF(registered, (PyTypeObject *)Py_NewRef(cls));
@@ -186,8 +185,7 @@ static PyObject *from_size(PyTypeObject *type, PyObject *size, mt_device device)
     if (rc != 1)
         return NULL;
     if (n < 0) {
-        PyErr_Format(PyExc_RuntimeError,
-                     "torch.UntypedStorage(): the size must not be negative, got %lld",
+        PyErr_Format(PyExc_RuntimeError, "torch.UntypedStorage(): the size must not be negative, got %lld",
                      (long long)n);
         return NULL;
     }
@@ -202,8 +200,7 @@ static PyObject *from_sequence(PyTypeObject *type, PyObject *data, mt_device dev
     Py_ssize_t n;
 
     if (!PySequence_Check(data) || mt_py_is_tensor(data)) {
-        PyErr_Format(PyExc_RuntimeError,
-                     "torch.UntypedStorage(): Expected a sequence type, but got %s",
+        PyErr_Format(PyExc_RuntimeError, "torch.UntypedStorage(): Expected a sequence type, but got %s",
                      Py_TYPE(data)->tp_name);
         return NULL;
     }
@@ -257,29 +254,26 @@ static PyObject *storage_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     int rc;
 
     if (type == &mt_Storage_Type) {
-        PyErr_SetString(
-            PyExc_RuntimeError,
-            "Cannot directly construct StorageBase; subclass it and then construct that");
+        PyErr_SetString(PyExc_RuntimeError,
+                        "Cannot directly construct StorageBase; subclass it and then construct that");
         return NULL;
     }
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OO", keywords, &data, &allocator, &where)) {
         PyErr_Clear();
         if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OO", other, &data, &allocator, &where)) {
-            PyErr_SetString(
-                PyExc_TypeError,
-                "torch.UntypedStorage() received an invalid combination of arguments, expected one "
-                "of:\n"
-                " * (*, int allocator = None, torch.device device = None)\n"
-                " * (int size, *, int allocator = None, torch.device device = None)\n"
-                " * (object sequence, *, int allocator = None, torch.device device = None)\n");
+            PyErr_SetString(PyExc_TypeError,
+                            "torch.UntypedStorage() received an invalid combination of arguments, expected one "
+                            "of:\n"
+                            " * (*, int allocator = None, torch.device device = None)\n"
+                            " * (int size, *, int allocator = None, torch.device device = None)\n"
+                            " * (object sequence, *, int allocator = None, torch.device device = None)\n");
             return NULL;
         }
     }
     if (where && where != Py_None) {
         rc = mt_py_to_device(&device, where);
         if (rc == 0)
-            PyErr_Format(PyExc_TypeError,
-                         "torch.UntypedStorage(): argument 'device' must be torch.device, not %s",
+            PyErr_Format(PyExc_TypeError, "torch.UntypedStorage(): argument 'device' must be torch.device, not %s",
                          Py_TYPE(where)->tp_name);
         if (rc != 1)
             return NULL;
@@ -357,8 +351,7 @@ static PyObject *data_address(PyObject *module, PyObject *o)
 {
     (void)module;
     if (!mt_py_is_tensor(o))
-        return PyErr_Format(PyExc_TypeError, "_data_address(): argument must be Tensor, not %s",
-                            Py_TYPE(o)->tp_name);
+        return PyErr_Format(PyExc_TypeError, "_data_address(): argument must be Tensor, not %s", Py_TYPE(o)->tp_name);
     return PyLong_FromVoidPtr(mt_py_impl(o)->storage->data);
 }
 

@@ -19,15 +19,13 @@ static int does_not_fit(const char *type)
 /* Tensors that need not go through the Python protocol. */
 static bool is_plain_tensor(PyObject *o)
 {
-    return mt_py_is_tensor(o) && !mt_py_needs_override(o) &&
-           !mt_tensor_requires_grad(mt_py_impl(o));
+    return mt_py_is_tensor(o) && !mt_py_needs_override(o) && !mt_tensor_requires_grad(mt_py_impl(o));
 }
 
 static int item_of(mt_scalar *out, mt_tensor *t)
 {
     if (t->numel != 1) {
-        PyErr_SetString(PyExc_ValueError,
-                        "only one element tensors can be converted to Python scalars");
+        PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
         return -1;
     }
     if (t->device.type == MT_DEVICE_META) {
@@ -49,14 +47,12 @@ static PyObject *index_of(PyObject *o)
     if (!is_plain_tensor(o))
         return PyNumber_Index(o);
     if (mt_py_impl(o)->numel != 1 || !mt_dtype_is_integral((mt_dtype)mt_py_impl(o)->dtype, true)) {
-        PyErr_SetString(PyExc_TypeError,
-                        "only integer tensors of a single element can be converted to an index");
+        PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
         return NULL;
     }
     if (item_of(&s, mt_py_impl(o)) < 0)
         return NULL;
-    return s.is_unsigned ? PyLong_FromUnsignedLongLong((uint64_t)s.v.i)
-                         : PyLong_FromLongLong(s.v.i);
+    return s.is_unsigned ? PyLong_FromUnsignedLongLong((uint64_t)s.v.i) : PyLong_FromLongLong(s.v.i);
 }
 
 static void write_int(char *dst, size_t size, int64_t v)

@@ -18,9 +18,8 @@ static int check_class(PyObject *cls)
         return -1;
     }
     if (!PyType_IsSubtype((PyTypeObject *)cls, mt_tensor_type)) {
-        PyErr_SetString(PyExc_TypeError,
-                        "Creating a Tensor subclass from a class that does not inherit from Tensor "
-                        "is not possible. Make sure your class inherits from Tensor.");
+        PyErr_SetString(PyExc_TypeError, "Creating a Tensor subclass from a class that does not inherit from Tensor "
+                                         "is not possible. Make sure your class inherits from Tensor.");
         return -1;
     }
     return 0;
@@ -29,12 +28,10 @@ static int check_class(PyObject *cls)
 /* Consumes t. */
 static PyObject *wrap_class(mt_tensor *t, PyObject *cls)
 {
-    return cls == (PyObject *)mt_tensor_type ? mt_py_wrap(t)
-                                             : mt_py_wrap_as(t, (PyTypeObject *)cls);
+    return cls == (PyObject *)mt_tensor_type ? mt_py_wrap(t) : mt_py_wrap_as(t, (PyTypeObject *)cls);
 }
 
-static PyObject *make_subclass(PyObject *unused, PyObject *const *args, Py_ssize_t nargs,
-                               PyObject *kwnames)
+static PyObject *make_subclass(PyObject *unused, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     static mt_scan scan = {"_make_subclass", 3, 3, 2, {"cls", "data", "require_grad"}, {NULL}};
     PyObject *value[3];
@@ -42,8 +39,7 @@ static PyObject *make_subclass(PyObject *unused, PyObject *const *args, Py_ssize
     bool require_grad = false;
 
     (void)unused;
-    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 ||
-        mt_py_scan_bool(&require_grad, &scan, 2, value[2]) < 0)
+    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 || mt_py_scan_bool(&require_grad, &scan, 2, value[2]) < 0)
         return NULL;
     if (!mt_py_is_tensor(value[1])) {
         mt_py_scan_mismatch(&scan, 1, 2, "Tensor", value[1]);
@@ -68,9 +64,8 @@ static PyObject *make_wrapper_subclass(PyObject *unused, PyObject *args, PyObjec
 
     (void)unused, (void)kwargs;
     if (!cls) {
-        PyErr_SetString(
-            PyExc_TypeError,
-            "_make_wrapper_subclass() missing 2 required positional argument: \"cls\", \"size\"");
+        PyErr_SetString(PyExc_TypeError,
+                        "_make_wrapper_subclass() missing 2 required positional argument: \"cls\", \"size\"");
         return NULL;
     }
     if (check_class(cls) < 0)
@@ -82,16 +77,13 @@ static PyObject *make_wrapper_subclass(PyObject *unused, PyObject *args, PyObjec
     Py_XDECREF(own);
     Py_XDECREF(base);
     if (same)
-        PyErr_Format(PyExc_TypeError, "%s must define __torch_dispatch__",
-                     ((PyTypeObject *)cls)->tp_name);
+        PyErr_Format(PyExc_TypeError, "%s must define __torch_dispatch__", ((PyTypeObject *)cls)->tp_name);
     else
-        PyErr_SetString(PyExc_NotImplementedError,
-                        "_make_wrapper_subclass(): __torch_dispatch__ is not supported");
+        PyErr_SetString(PyExc_NotImplementedError, "_make_wrapper_subclass(): __torch_dispatch__ is not supported");
     return NULL;
 }
 
-PyObject *mt_py_as_subclass(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                            PyObject *kwnames)
+PyObject *mt_py_as_subclass(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     static mt_scan scan = {"as_subclass", 1, 1, 1, {"cls"}, {NULL}};
     PyObject *value[1];
@@ -114,8 +106,7 @@ PyObject *mt_py_untyped_storage(PyObject *self, PyObject *unused)
 
 /* --- page-locked memory: only a CUDA build has it --- */
 
-PyObject *mt_py_is_pinned(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                          PyObject *kwnames)
+PyObject *mt_py_is_pinned(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     static mt_scan scan = {"is_pinned", 1, 1, 0, {"device"}, {NULL}};
     PyObject *value[1];
@@ -125,8 +116,7 @@ PyObject *mt_py_is_pinned(PyObject *self, PyObject *const *args, Py_ssize_t narg
     return mt_py_scan(value, &scan, args, nargs, kwnames) < 0 ? NULL : Py_NewRef(Py_False);
 }
 
-PyObject *mt_py_pin_memory(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                           PyObject *kwnames)
+PyObject *mt_py_pin_memory(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     static mt_scan scan = {"pin_memory", 1, 1, 0, {"device"}, {NULL}};
     PyObject *value[1];
@@ -136,11 +126,9 @@ PyObject *mt_py_pin_memory(PyObject *self, PyObject *const *args, Py_ssize_t nar
     if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0)
         return NULL;
     if (mt_py_impl(self)->device.type != MT_DEVICE_CPU)
-        PyErr_SetString(PyExc_RuntimeError,
-                        "cannot pin this tensor: only dense CPU tensors can be pinned");
+        PyErr_SetString(PyExc_RuntimeError, "cannot pin this tensor: only dense CPU tensors can be pinned");
     else
-        PyErr_SetString(PyExc_RuntimeError,
-                        "Cannot access accelerator device when none is available.");
+        PyErr_SetString(PyExc_RuntimeError, "Cannot access accelerator device when none is available.");
     return NULL;
 }
 
@@ -160,8 +148,7 @@ static PyObject *invalid_set(PyObject *const *args, Py_ssize_t nargs)
     size_t at = 0;
 
     for (Py_ssize_t i = 0; i < nargs && at < sizeof(got); i++)
-        at += (size_t)PyOS_snprintf(got + at, sizeof(got) - at, "%s%s", i ? ", " : "",
-                                    Py_TYPE(args[i])->tp_name);
+        at += (size_t)PyOS_snprintf(got + at, sizeof(got) - at, "%s%s", i ? ", " : "", Py_TYPE(args[i])->tp_name);
     PyErr_Format(PyExc_TypeError,
                  "set_() received an invalid combination of arguments - got (%s), but expected one "
                  "of:\n * ()\n"
@@ -209,8 +196,7 @@ static int read_geometry(geometry *g, PyObject *const *value)
     rc = read_ints(g->room + g->ndim, &n_stride, value[3]);
     if (rc != 1 || n_stride == g->ndim)
         return rc;
-    PyErr_Format(PyExc_RuntimeError, "unequal size length (%d) and stride length (%d)", g->ndim,
-                 n_stride);
+    PyErr_Format(PyExc_RuntimeError, "unequal size length (%d) and stride length (%d)", g->ndim, n_stride);
     return -1;
 }
 
@@ -227,16 +213,13 @@ static int set_geometry(mt_tensor *t, const geometry *g)
                "Attempted to set the storage of a tensor on device \"%s\" to a storage on "
                "different device \"%s\".  This is no longer allowed; the devices must match.",
                mt_device_format(own, t->device), mt_device_format(other, g->s->device));
-    MT_REQUIRE(g->offset >= 0, MT_ERR_RUNTIME, "Tensor: invalid storage offset %lld",
-               (long long)g->offset);
+    MT_REQUIRE(g->offset >= 0, MT_ERR_RUNTIME, "Tensor: invalid storage offset %lld", (long long)g->offset);
     MT_REQUIRE(g->s == t->storage || t->storage->pins == 0, MT_ERR_RUNTIME,
                "Trying to replace storage that is in use elsewhere");
     MT_TRY(mt_shape_numel(&numel, g->ndim, g->size, 1));
-    MT_TRY(mt_shape_storage_bytes(&nbytes, g->ndim, g->size, g->stride, g->offset,
-                                  mt_tensor_itemsize(t)));
+    MT_TRY(mt_shape_storage_bytes(&nbytes, g->ndim, g->size, g->stride, g->offset, mt_tensor_itemsize(t)));
     if (same)
-        MT_TRY(mt_storage_check_bounds(g->s, (mt_dtype)t->dtype, g->ndim, g->size, g->stride,
-                                       g->offset));
+        MT_TRY(mt_storage_check_bounds(g->s, (mt_dtype)t->dtype, g->ndim, g->size, g->stride, g->offset));
     else if (nbytes > g->s->nbytes)
         MT_TRY(mt_storage_resize(g->s, nbytes));
     MT_TRY(mt_tensor_set_geometry(t, g->ndim, g->size, g->stride, g->offset));
@@ -280,8 +263,7 @@ static int source_tensor(geometry *g, mt_tensor *t, PyObject *o, bool whole)
         return -1;
     }
     if (!whole && !mt_tensor_is_contiguous(from)) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "passed in tensor to be used as storage must be contiguous");
+        PyErr_SetString(PyExc_RuntimeError, "passed in tensor to be used as storage must be contiguous");
         return -1;
     }
     g->s = from->storage;
@@ -353,10 +335,8 @@ PyObject *mt_py_set(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyO
 /* --- static methods --- */
 
 static PyMethodDef statics[] = {
-    {"_make_subclass", (PyCFunction)(void (*)(void))make_subclass, METH_FASTCALL | METH_KEYWORDS,
-     NULL},
-    {"_make_wrapper_subclass", (PyCFunction)(void (*)(void))make_wrapper_subclass,
-     METH_VARARGS | METH_KEYWORDS, NULL},
+    {"_make_subclass", (PyCFunction)(void (*)(void))make_subclass, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"_make_wrapper_subclass", (PyCFunction)(void (*)(void))make_wrapper_subclass, METH_VARARGS | METH_KEYWORDS, NULL},
 };
 
 int mt_py_tensor_class_init(void)

@@ -58,8 +58,7 @@ int mt_py_plain_copy(mt_tensor **out, mt_tensor *t, mt_dtype dtype)
     *out = NULL;
     MT_TRY(mt_tensor_new_like(&copy, t, dtype));
     if (t->numel > 0 && mt_tensor_is_contiguous(t)) {
-        copy_contiguous(mt_tensor_mutable_data(copy), dtype, mt_tensor_const_data(t),
-                        (mt_dtype)t->dtype, t->numel);
+        copy_contiguous(mt_tensor_mutable_data(copy), dtype, mt_tensor_const_data(t), (mt_dtype)t->dtype, t->numel);
     } else if (t->numel > 0) {
         operand[0] = copy;
         operand[1] = t;
@@ -73,8 +72,8 @@ fail:
     return rc;
 }
 
-void mt_py_strided_store(char *dst, mt_dtype dtype, int ndim, const int64_t *size, const void *src,
-                         mt_dtype from, const int64_t *stride)
+void mt_py_strided_store(char *dst, mt_dtype dtype, int ndim, const int64_t *size, const void *src, mt_dtype from,
+                         const int64_t *stride)
 {
     int64_t to_stride[MT_MAX_DIM], step = (int64_t)mt_dtype_size(dtype);
     mt_cast_fn *cast = mt_cast_table[from][dtype];
@@ -147,8 +146,7 @@ static PyObject *first_item(bool *done, mt_data_shape *shape, PyObject *o)
         return NULL;
     item = PySequence_GetItem(o, 0);
     if (!item) {
-        PyErr_Format(PyExc_ValueError, "could not determine the shape of object type '%s'",
-                     Py_TYPE(o)->tp_name);
+        PyErr_Format(PyExc_ValueError, "could not determine the shape of object type '%s'", Py_TYPE(o)->tp_name);
         return NULL;
     }
     *done = false;
@@ -288,8 +286,7 @@ static bool store_tensor(const filler *f, char *dst, int dim, PyObject *o)
         return false;
     for (int i = 0; i < t->ndim; i++)
         stride[i] = t->stride[i] * (int64_t)mt_tensor_itemsize(t);
-    mt_py_strided_store(dst, f->dtype, t->ndim, t->size, mt_tensor_const_data(t),
-                        (mt_dtype)t->dtype, stride);
+    mt_py_strided_store(dst, f->dtype, t->ndim, t->size, mt_tensor_const_data(t), (mt_dtype)t->dtype, stride);
     return true;
 }
 
@@ -306,8 +303,7 @@ static int store_item(const filler *f, char *dst, int dim, PyObject *o)
                          "Please consider converting the list to a single numpy.ndarray with "
                          "numpy.array() before converting to a tensor.") < 0)
             return mt_py_fail();
-        if (mt_py_array_store(dst, f->dtype, f->shape->ndim - dim, f->shape->size + dim, o,
-                              f->inferred))
+        if (mt_py_array_store(dst, f->dtype, f->shape->ndim - dim, f->shape->size + dim, o, f->inferred))
             return 0;
     } else if (mt_py_is_tensor(o) && store_tensor(f, dst, dim, o)) {
         return 0;
@@ -324,16 +320,15 @@ static int store_items(const filler *f, char *dst, int dim, PyObject *o)
     if (!items)
         return -1;
     if (PySequence_Fast_GET_SIZE(items) != n) {
-        PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)",
-                     (long long)n, dim, PySequence_Fast_GET_SIZE(items));
+        PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)", (long long)n, dim,
+                     PySequence_Fast_GET_SIZE(items));
         goto fail;
     }
     for (int64_t i = 0; i < n; i++) {
         PyObject *item;
 
         if (i >= PySequence_Fast_GET_SIZE(items)) {
-            PyErr_SetString(PyExc_RuntimeError,
-                            "a list changed its size while a tensor was made of it");
+            PyErr_SetString(PyExc_RuntimeError, "a list changed its size while a tensor was made of it");
             rc = -1;
             goto fail;
         }
@@ -374,9 +369,8 @@ static int to_device(mt_tensor **inout, mt_device device)
         return 0;
     if (mt_tensor_new(&t, (mt_dtype)host->dtype, host->ndim, host->size, device) < 0)
         return mt_py_fail();
-    if (t->numel > 0 && mt_device_table[device.type]->copy_bytes(
-                            t->storage->data, device, host->storage->data, MT_CPU,
-                            (size_t)host->numel * mt_tensor_itemsize(t)) < 0) {
+    if (t->numel > 0 && mt_device_table[device.type]->copy_bytes(t->storage->data, device, host->storage->data, MT_CPU,
+                                                                 (size_t)host->numel * mt_tensor_itemsize(t)) < 0) {
         mt_tensor_unref(t);
         return mt_py_fail();
     }
@@ -459,8 +453,7 @@ int mt_py_tensor_from_storage(mt_tensor **out, PyObject *o, mt_dtype dtype)
     if (!s || mt_py_storage_dtype(&own, o) < 0)
         return -1;
     if (own != MT_DTYPE_NONE && own != wanted) {
-        PyErr_Format(PyExc_RuntimeError,
-                     "Expected a Storage of type %s or an UntypedStorage, but got %s",
+        PyErr_Format(PyExc_RuntimeError, "Expected a Storage of type %s or an UntypedStorage, but got %s",
                      mt_dtype_table[wanted].legacy, mt_dtype_table[own].legacy);
         return -1;
     }
@@ -519,14 +512,12 @@ static int from_object(mt_tensor **out, PyObject *data, mt_dtype dtype, mt_devic
     return 0;
 }
 
-int mt_py_tensor_from_data(mt_tensor **out, PyObject *data, mt_dtype dtype, mt_device device,
-                           bool copy)
+int mt_py_tensor_from_data(mt_tensor **out, PyObject *data, mt_dtype dtype, mt_device device, bool copy)
 {
     int rc = 0;
 
     *out = NULL;
-    if (!PyList_CheckExact(data) && !PyFloat_CheckExact(data) && !PyLong_CheckExact(data) &&
-        !PyTuple_CheckExact(data))
+    if (!PyList_CheckExact(data) && !PyFloat_CheckExact(data) && !PyLong_CheckExact(data) && !PyTuple_CheckExact(data))
         rc = from_object(out, data, dtype, device, copy);
     if (rc == 0)
         rc = from_sequence(out, data, dtype, device);

@@ -53,11 +53,9 @@ static int invalid_combination(const call *c)
         mt_strbuf_printf(&s, "%s%s=%s", first ? "" : ", ", text ? text : "?", short_type(value));
         first = false;
     }
-    mt_strbuf_puts(
-        &s,
-        "), but expected one of:\n * (*, torch.device device = None)\n * (torch.Storage storage)\n"
-        " * (Tensor other)\n * (tuple of ints size, *, torch.device device = None)\n"
-        " * (object data, *, torch.device device = None)\n");
+    mt_strbuf_puts(&s, "), but expected one of:\n * (*, torch.device device = None)\n * (torch.Storage storage)\n"
+                       " * (Tensor other)\n * (tuple of ints size, *, torch.device device = None)\n"
+                       " * (object data, *, torch.device device = None)\n");
     PyErr_Clear();
     if (s.failed)
         PyErr_NoMemory();
@@ -128,8 +126,7 @@ static void options_text(char text[200], mt_dtype dtype, mt_device device)
     PyOS_snprintf(text, 200,
                   "TensorOptions(dtype=%s, device=%s, layout=Strided, requires_grad=false "
                   "(default), pinned_memory=false (default), memory_format=(nullopt))",
-                  mt_dtype_element(dtype),
-                  mt_device_format(where, device));
+                  mt_dtype_element(dtype), mt_device_format(where, device));
 }
 
 static int from_other_tensor(mt_tensor **out, const target *to, const call *c, PyObject *o)
@@ -137,13 +134,11 @@ static int from_other_tensor(mt_tensor **out, const target *to, const call *c, P
     mt_tensor *t = mt_py_impl(o);
 
     if (c->device && c->device != Py_None) {
-        PyErr_SetString(
-            PyExc_RuntimeError,
-            to->is_method
-                ? "Legacy tensor new of the form tensor.new(tensor, device=device) is not "
-                  "supported.  Use torch.as_tensor(...) instead."
-                : "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is "
-                  "not supported.  Use torch.tensor(...) or torch.as_tensor(...) instead.");
+        PyErr_SetString(PyExc_RuntimeError,
+                        to->is_method ? "Legacy tensor new of the form tensor.new(tensor, device=device) is not "
+                                        "supported.  Use torch.as_tensor(...) instead."
+                                      : "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is "
+                                        "not supported.  Use torch.tensor(...) or torch.as_tensor(...) instead.");
         return -1;
     }
     if (to->typed && ((mt_dtype)t->dtype != to->dtype || t->device.type != to->device.type)) {
@@ -176,8 +171,7 @@ static int from_storage(mt_tensor **out, const target *to, PyObject *o)
 static int from_data(mt_tensor **out, const target *to, PyObject *o)
 {
     if (!PyUnicode_Check(o) && !PyBytes_Check(o) && !PySequence_Check(o)) {
-        PyErr_Format(PyExc_TypeError, "new(): data must be a sequence (got %s)",
-                     Py_TYPE(o)->tp_name);
+        PyErr_Format(PyExc_TypeError, "new(): data must be a sequence (got %s)", Py_TYPE(o)->tp_name);
         return -1;
     }
     return mt_py_tensor_from_data(out, o, to->dtype, to->device, false) < 0 ? mt_py_fail() : 0;
@@ -198,8 +192,7 @@ static int check_device(const target *to, const call *c)
         return -1;
     if (d.type == to->device.type)
         return 0;
-    PyErr_Format(PyExc_RuntimeError,
-                 "legacy constructor expects device type: %s but device type: %s was passed",
+    PyErr_Format(PyExc_RuntimeError, "legacy constructor expects device type: %s but device type: %s was passed",
                  names[to->device.type], names[d.type]);
     return -1;
 }
@@ -313,8 +306,7 @@ PyObject *mt_py_legacy_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return type == mt_tensor_type ? mt_py_wrap(t) : mt_py_wrap_as(t, type);
 }
 
-int mt_py_legacy_make(mt_tensor **out, mt_dtype dtype, mt_device device, PyObject *args,
-                      PyObject *kwargs)
+int mt_py_legacy_make(mt_tensor **out, mt_dtype dtype, mt_device device, PyObject *args, PyObject *kwargs)
 {
     target to = {dtype, device, true, false};
 

@@ -26,29 +26,25 @@ static PyObject *refuse_pinning(PyObject *data)
     else if (mt_py_is_array(data))
         PyErr_SetString(PyExc_RuntimeError, "Can't pin tensor constructed from numpy");
     else
-        PyErr_SetString(PyExc_RuntimeError,
-                        "pin_memory=True requires a CUDA or other accelerator backend; no pinned "
-                        "memory allocator is available on this system.");
+        PyErr_SetString(PyExc_RuntimeError, "pin_memory=True requires a CUDA or other accelerator backend; no pinned "
+                                            "memory allocator is available on this system.");
     return NULL;
 }
 
 static int warn_copy_construct(const char *call)
 {
-    return PyErr_WarnFormat(
-        PyExc_UserWarning, 1,
-        "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() "
-        "or sourceTensor.detach().clone().requires_grad_(True), rather than %s(sourceTensor).",
-        call);
+    return PyErr_WarnFormat(PyExc_UserWarning, 1,
+                            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() "
+                            "or sourceTensor.detach().clone().requires_grad_(True), rather than %s(sourceTensor).",
+                            call);
 }
 
 /* --- torch.tensor --- */
 
-static PyObject *py_tensor(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                           PyObject *kwnames)
+static PyObject *py_tensor(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     enum { DATA, DTYPE, DEVICE, PIN_MEMORY, REQUIRES_GRAD, COUNT };
-    static mt_scan scan = {
-        "tensor", COUNT, 1, 1, {"data", "dtype", "device", "pin_memory", "requires_grad"}, {NULL}};
+    static mt_scan scan = {"tensor", COUNT, 1, 1, {"data", "dtype", "device", "pin_memory", "requires_grad"}, {NULL}};
     PyObject *value[COUNT];
     mt_dtype dtype = MT_DTYPE_NONE;
     mt_device device = MT_DEVICE_NONE;
@@ -58,11 +54,10 @@ static PyObject *py_tensor(PyObject *module, PyObject *const *args, Py_ssize_t n
     (void)module;
     if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0)
         return NULL;
-    if (kwnames &&
-        (mt_py_scan_dtype(&dtype, &scan, DTYPE, value[DTYPE]) < 0 ||
-         mt_py_scan_device(&device, &scan, DEVICE, value[DEVICE]) < 0 ||
-         mt_py_scan_bool(&pin_memory, &scan, PIN_MEMORY, value[PIN_MEMORY]) < 0 ||
-         mt_py_scan_bool(&requires_grad, &scan, REQUIRES_GRAD, value[REQUIRES_GRAD]) < 0))
+    if (kwnames && (mt_py_scan_dtype(&dtype, &scan, DTYPE, value[DTYPE]) < 0 ||
+                    mt_py_scan_device(&device, &scan, DEVICE, value[DEVICE]) < 0 ||
+                    mt_py_scan_bool(&pin_memory, &scan, PIN_MEMORY, value[PIN_MEMORY]) < 0 ||
+                    mt_py_scan_bool(&requires_grad, &scan, REQUIRES_GRAD, value[REQUIRES_GRAD]) < 0))
         return NULL;
     if (MT_UNLIKELY(mt_thread.slow & MT_SLOW_MODE))
         return mt_py_function_override("tensor", args, nargs, kwnames);
@@ -77,8 +72,7 @@ static PyObject *py_tensor(PyObject *module, PyObject *const *args, Py_ssize_t n
 
 /* --- as_tensor, new_tensor --- */
 
-static PyObject *py_as_tensor(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                              PyObject *kwnames)
+static PyObject *py_as_tensor(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     enum { DATA, DTYPE, DEVICE, COUNT };
     static mt_scan scan = {"as_tensor", COUNT, 1, 1, {"data", "dtype", "device"}, {NULL}};
@@ -99,12 +93,10 @@ static PyObject *py_as_tensor(PyObject *module, PyObject *const *args, Py_ssize_
     return mt_py_wrap(t);
 }
 
-static PyObject *py_new_tensor(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                               PyObject *kwnames)
+static PyObject *py_new_tensor(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     enum { DATA, DTYPE, DEVICE, REQUIRES_GRAD, COUNT };
-    static mt_scan scan = {"new_tensor", COUNT, 1, 1, {"data", "dtype", "device", "requires_grad"},
-                           {NULL}};
+    static mt_scan scan = {"new_tensor", COUNT, 1, 1, {"data", "dtype", "device", "requires_grad"}, {NULL}};
     PyObject *value[COUNT];
     mt_tensor *own = mt_py_impl(self), *t = NULL;
     mt_dtype dtype = (mt_dtype)own->dtype;
@@ -148,9 +140,8 @@ static int alias_object(mt_tensor **out, PyObject *o, const wish *w)
     if (mt_py_is_array_scalar(o)) {
         if (w->copy != 0)
             return 0;
-        PyErr_SetString(
-            PyExc_RuntimeError,
-            "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ");
+        PyErr_SetString(PyExc_RuntimeError,
+                        "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ");
         return -1;
     }
     if (mt_py_is_dlpack_capsule(o))
@@ -238,12 +229,10 @@ static int from_anything(mt_tensor **out, PyObject *o, const wish *w)
     return mt_py_tensor_from_data(out, o, w->dtype, w->device, false) < 0 ? mt_py_fail() : 0;
 }
 
-static PyObject *py_asarray(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                            PyObject *kwnames)
+static PyObject *py_asarray(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     enum { OBJ, DTYPE, DEVICE, COPY, REQUIRES_GRAD, COUNT };
-    static mt_scan scan = {
-        "asarray", COUNT, 1, 1, {"obj", "dtype", "device", "copy", "requires_grad"}, {NULL}};
+    static mt_scan scan = {"asarray", COUNT, 1, 1, {"obj", "dtype", "device", "copy", "requires_grad"}, {NULL}};
     PyObject *value[COUNT];
     wish w = {MT_DTYPE_NONE, MT_DEVICE_NONE, -1, -1};
     bool flag = false;
@@ -275,12 +264,10 @@ static PyObject *py_asarray(PyObject *module, PyObject *const *args, Py_ssize_t 
 
 /* --- frombuffer --- */
 
-static PyObject *py_frombuffer(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                               PyObject *kwnames)
+static PyObject *py_frombuffer(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     enum { BUFFER, DTYPE, N, OFFSET, REQUIRES_GRAD, COUNT };
-    static mt_scan scan = {
-        "frombuffer", COUNT, 1, 2, {"buffer", "dtype", "count", "offset", "requires_grad"}, {NULL}};
+    static mt_scan scan = {"frombuffer", COUNT, 1, 2, {"buffer", "dtype", "count", "offset", "requires_grad"}, {NULL}};
     PyObject *value[COUNT];
     mt_dtype dtype = MT_DTYPE_NONE;
     int64_t count = -1, offset = 0;
@@ -289,8 +276,7 @@ static PyObject *py_frombuffer(PyObject *module, PyObject *const *args, Py_ssize
 
     (void)module;
     if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 ||
-        mt_py_scan_dtype(&dtype, &scan, DTYPE, value[DTYPE]) < 0 ||
-        mt_py_scan_int(&count, &scan, N, value[N]) < 0 ||
+        mt_py_scan_dtype(&dtype, &scan, DTYPE, value[DTYPE]) < 0 || mt_py_scan_int(&count, &scan, N, value[N]) < 0 ||
         mt_py_scan_int(&offset, &scan, OFFSET, value[OFFSET]) < 0 ||
         mt_py_scan_bool(&requires_grad, &scan, REQUIRES_GRAD, value[REQUIRES_GRAD]) < 0)
         return NULL;
@@ -343,8 +329,7 @@ PyMethodDef mt_py_creation_methods[] = {
     {"as_subclass", FAST(mt_py_as_subclass),
      "as_subclass(cls) -> Tensor\n\nThis tensor as an object of a subclass: same memory, same "
      "history."},
-    {"untyped_storage", mt_py_untyped_storage, METH_NOARGS,
-     "untyped_storage() -> UntypedStorage\n\nThe memory."},
+    {"untyped_storage", mt_py_untyped_storage, METH_NOARGS, "untyped_storage() -> UntypedStorage\n\nThe memory."},
     {"type", FAST(mt_py_type),
      "type(dtype=None, non_blocking=False, **kwargs) -> str or Tensor\n\n"
      "The name of the legacy type, or this tensor as another dtype, type object or type name."},

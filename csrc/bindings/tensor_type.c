@@ -134,8 +134,8 @@ void mt_py_drop_idle_wrapper(mt_tensor *t)
 {
     mt_py_tensor *w = t->py;
 
-    if (w && Py_REFCNT((PyObject *)w) == 1 && mt_refcount_get(&t->refs) > 1 && Py_TYPE((PyObject *)w) == mt_tensor_type &&
-        !w->dict && !w->weaklist)
+    if (w && Py_REFCNT((PyObject *)w) == 1 && mt_refcount_get(&t->refs) > 1 &&
+        Py_TYPE((PyObject *)w) == mt_tensor_type && !w->dict && !w->weaklist)
         Py_DECREF(w);
 }
 
@@ -317,8 +317,7 @@ int mt_py_tensor_type_init(PyObject *module)
     mt_py_getset_fill();
     if (add_methods(type, mt_py_methods) < 0 || add_methods(type, mt_py_tensor_extra_methods) < 0 ||
         add_methods(type, mt_py_creation_methods) < 0 || add_methods(type, mt_py_autograd_methods) < 0 ||
-        add_getset(type, mt_py_autograd_getset) < 0 ||
-        add_getset(type, mt_py_tensor_getset) < 0)
+        add_getset(type, mt_py_autograd_getset) < 0 || add_getset(type, mt_py_tensor_getset) < 0)
         return -1;
     PyType_Modified(type);
     if (PyModule_AddObjectRef(module, "_TensorMeta", (PyObject *)&mt_TensorMeta_Type) < 0 ||

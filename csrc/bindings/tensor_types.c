@@ -46,8 +46,7 @@ static PyObject *call_type(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (device.type == MT_DEVICE_CUDA && mt_device_check(&device) < 0) {
         mt_error_clear();
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError,
-                     "type %s not available. Torch not compiled with CUDA enabled.", self->name);
+        PyErr_Format(PyExc_TypeError, "type %s not available. Torch not compiled with CUDA enabled.", self->name);
         return NULL;
     }
     if (mt_py_legacy_make(&t, self->dtype, device, args, kwargs) < 0)
@@ -63,8 +62,7 @@ static PyObject *instance_check(PyObject *o, PyObject *x)
     if (!mt_py_is_tensor(x))
         Py_RETURN_FALSE;
     t = mt_py_impl(x);
-    return PyBool_FromLong((mt_dtype)t->dtype == self->dtype &&
-                           t->device.type == self->device.type);
+    return PyBool_FromLong((mt_dtype)t->dtype == self->dtype && t->device.type == self->device.type);
 }
 
 static PyObject *get_attribute(PyObject *o, PyObject *name)
@@ -72,8 +70,8 @@ static PyObject *get_attribute(PyObject *o, PyObject *name)
     PyObject *value = PyType_Type.tp_getattro(o, name);
     const char *text;
 
-    if (value || !PyErr_ExceptionMatches(PyExc_AttributeError) || !mt_tensor_type ||
-        !(text = PyUnicode_AsUTF8(name)) || (text[0] == '_' && text[1] == '_'))
+    if (value || !PyErr_ExceptionMatches(PyExc_AttributeError) || !mt_tensor_type || !(text = PyUnicode_AsUTF8(name)) ||
+        (text[0] == '_' && text[1] == '_'))
         return value;
     PyErr_Clear();
     return PyObject_GetAttr((PyObject *)mt_tensor_type, name);
@@ -211,8 +209,7 @@ static PyObject *type_name(const mt_tensor *t)
 {
     static const char *const places[MT_DEVICE_TYPE_COUNT] = {"", "cuda.", "meta."};
 
-    return PyUnicode_FromFormat("torch.%s%sTensor", places[t->device.type],
-                                mt_dtype_table[t->dtype].legacy);
+    return PyUnicode_FromFormat("torch.%s%sTensor", places[t->device.type], mt_dtype_table[t->dtype].legacy);
 }
 
 /* A dtype, a type object, the class Tensor (the default dtype), or a name. */
@@ -260,8 +257,7 @@ PyObject *mt_py_type(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
 
     if (mt_py_needs_override(self))
         return mt_py_method_override(self, "type", args, nargs, kwnames);
-    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 ||
-        mt_py_scan_bool(&non_blocking, &scan, 1, value[1]) < 0)
+    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 || mt_py_scan_bool(&non_blocking, &scan, 1, value[1]) < 0)
         return NULL;
     if (!value[0] || value[0] == Py_None)
         return type_name(t);
@@ -276,8 +272,7 @@ PyObject *mt_py_type(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
 }
 
 static PyMethodDef functions[] = {
-    {"_tensor_type", find_type, METH_O,
-     "_tensor_type(name): the type object torch.FloatTensor and its like, by name."},
+    {"_tensor_type", find_type, METH_O, "_tensor_type(name): the type object torch.FloatTensor and its like, by name."},
     {"_tensor_types", all_types, METH_NOARGS, "_tensor_types(): all of them."},
     {NULL, NULL, 0, NULL},
 };

@@ -64,13 +64,13 @@ static inline PyObject *number(const char *p, mt_dtype dtype)
 }
 
 /* The switch on the dtype stands outside of the loop for the common ones. */
-#define FILL_ROW(token)                                                                            \
-    case MT_DTYPE_##token:                                                                         \
-        for (int64_t i = 0; i < n; i++, p += stride) {                                             \
-            if (!(item = number(p, MT_DTYPE_##token)))                                             \
-                return -1;                                                                         \
-            PyList_SET_ITEM(list, i, item);                                                        \
-        }                                                                                          \
+#define FILL_ROW(token)                                \
+    case MT_DTYPE_##token:                             \
+        for (int64_t i = 0; i < n; i++, p += stride) { \
+            if (!(item = number(p, MT_DTYPE_##token))) \
+                return -1;                             \
+            PyList_SET_ITEM(list, i, item);            \
+        }                                              \
         return 0;
 
 static int fill_row(PyObject *list, const char *p, int64_t stride, int64_t n, mt_dtype dtype)
@@ -127,8 +127,7 @@ static int readable(mt_tensor **out, mt_tensor *t)
     if (t->device.type == MT_DEVICE_CPU) {
         *out = mt_tensor_ref(t);
     } else {
-        if (mt_tensor_new_alias(&next, t, true) < 0 ||
-            mt_py_convert(out, next, MT_DTYPE_NONE, MT_CPU, false) < 0) {
+        if (mt_tensor_new_alias(&next, t, true) < 0 || mt_py_convert(out, next, MT_DTYPE_NONE, MT_CPU, false) < 0) {
             mt_tensor_unref(next);
             return -1;
         }

@@ -4,9 +4,9 @@
 #include "bindings/bind.h"
 
 static PyObject *name_torch_function;
-static PyObject *disabled_impl;        /* _disabled_torch_function_impl */
+static PyObject *disabled_impl; /* _disabled_torch_function_impl */
 static PyObject *space_object(const char *space);
-static PyObject **func_objects;        /* one public function object per mt_py_func, made at first need */
+static PyObject **func_objects; /* one public function object per mt_py_func, made at first need */
 static PyObject *module_object;
 
 /* --- who takes part --- */
@@ -107,7 +107,8 @@ static int warn_of_plain_method(PyObject *owner, PyObject *handler)
                         1);
 }
 
-static PyObject *call_handler(PyObject *owner, bool is_mode, PyObject *func, PyObject *types, PyObject *args, PyObject *kwargs)
+static PyObject *call_handler(PyObject *owner, bool is_mode, PyObject *func, PyObject *types, PyObject *args,
+                              PyObject *kwargs)
 {
     PyObject *handler = PyObject_GetAttr(owner, name_torch_function), *result;
 
@@ -441,8 +442,7 @@ static PyMethodDef functions[] = {
 /* --- guards: DisableTorchFunctionSubclass and DisableTorchFunction --- */
 
 typedef struct guard {
-    PyObject_HEAD
-    bool all, old_all, old_subclass;
+    PyObject_HEAD bool all, old_all, old_subclass;
 } guard;
 
 static PyObject *guard_enter(PyObject *o, PyObject *unused)

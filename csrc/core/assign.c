@@ -106,10 +106,8 @@ static int assign_cpu(mt_tensor *dst, const mt_tensor *src)
     mt_cast_fn *cast;
     mt_iter it;
 
-    if (dst->dtype == src->dtype && (dst->flags & src->flags & MT_FLAG_CONTIGUOUS) &&
-        dst->numel == src->numel) {
-        memmove(mt_tensor_mutable_data(dst), mt_tensor_const_data(src),
-                (size_t)dst->numel * mt_tensor_itemsize(dst));
+    if (dst->dtype == src->dtype && (dst->flags & src->flags & MT_FLAG_CONTIGUOUS) && dst->numel == src->numel) {
+        memmove(mt_tensor_mutable_data(dst), mt_tensor_const_data(src), (size_t)dst->numel * mt_tensor_itemsize(dst));
         return 0;
     }
     if (mt_iter_build(&it, operands, 2, 1, dst->ndim, dst->size) < 0)
@@ -128,8 +126,7 @@ static int assign_raw(mt_tensor *dst, const mt_tensor *src)
     if (dst->device.type == MT_DEVICE_CPU && src->device.type == MT_DEVICE_CPU)
         return assign_cpu(dst, src);
     if (!mt_tensor_assign_hook)
-        return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
-                            "copies between these devices are not available");
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "copies between these devices are not available");
     return mt_tensor_assign_hook(dst, src, 0);
 }
 
@@ -140,8 +137,7 @@ int mt_tensor_assign(mt_tensor *dst, const mt_tensor *src)
 
     MT_TRY(mt_tensor_check_bounds(dst));
     MT_TRY(mt_tensor_check_bounds(src));
-    MT_REQUIRE(mt_shape_is_broadcastable(src->ndim, src->size, dst->ndim, dst->size),
-               MT_ERR_INTERNAL,
+    MT_REQUIRE(mt_shape_is_broadcastable(src->ndim, src->size, dst->ndim, dst->size), MT_ERR_INTERNAL,
                "assignment of a tensor that does not broadcast to its destination");
     if (src->flags & LAZY) {
         MT_TRY(mt_tensor_materialize(&resolved, src));

@@ -21,8 +21,7 @@ static void cpu_free(void *data, size_t nbytes, mt_device device)
     mt_data_free(data, nbytes);
 }
 
-static int cpu_copy_bytes(void *dst, mt_device dst_device, const void *src, mt_device src_device,
-                          size_t nbytes)
+static int cpu_copy_bytes(void *dst, mt_device dst_device, const void *src, mt_device src_device, size_t nbytes)
 {
     (void)dst_device;
     (void)src_device;
@@ -58,8 +57,7 @@ static void meta_free(void *data, size_t nbytes, mt_device device)
     (void)device;
 }
 
-static int meta_copy_bytes(void *dst, mt_device dst_device, const void *src, mt_device src_device,
-                           size_t nbytes)
+static int meta_copy_bytes(void *dst, mt_device dst_device, const void *src, mt_device src_device, size_t nbytes)
 {
     (void)dst;
     (void)src;
@@ -70,10 +68,8 @@ static int meta_copy_bytes(void *dst, mt_device dst_device, const void *src, mt_
     return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "Cannot copy out of meta tensor; no data!");
 }
 
-static const mt_device_ops cpu_ops = {cpu_alloc, cpu_free, cpu_copy_bytes, no_synchronize,
-                                      no_index, NULL};
-static const mt_device_ops meta_ops = {meta_alloc, meta_free, meta_copy_bytes, no_synchronize,
-                                       no_index, NULL};
+static const mt_device_ops cpu_ops = {cpu_alloc, cpu_free, cpu_copy_bytes, no_synchronize, no_index, NULL};
+static const mt_device_ops meta_ops = {meta_alloc, meta_free, meta_copy_bytes, no_synchronize, no_index, NULL};
 
 const mt_device_ops *mt_device_table[MT_DEVICE_TYPE_COUNT] = {
     [MT_DEVICE_CPU] = &cpu_ops,

@@ -7,12 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum mt_device_type {
-    MT_DEVICE_CPU,
-    MT_DEVICE_CUDA,
-    MT_DEVICE_META,
-    MT_DEVICE_TYPE_COUNT
-} mt_device_type;
+typedef enum mt_device_type { MT_DEVICE_CPU, MT_DEVICE_CUDA, MT_DEVICE_META, MT_DEVICE_TYPE_COUNT } mt_device_type;
 
 typedef struct mt_device {
     int8_t type;  /* mt_device_type; -1 when "not given" */
@@ -38,8 +33,7 @@ typedef struct mt_device_ops {
     int (*alloc)(void **out, size_t nbytes, mt_device device, bool zeroed);
     void (*free)(void *data, size_t nbytes, mt_device device);
     /* Plain bytes; either side may be host memory (type CPU). Waits for the result. */
-    int (*copy_bytes)(void *dst, mt_device dst_device, const void *src, mt_device src_device,
-                      size_t nbytes);
+    int (*copy_bytes)(void *dst, mt_device dst_device, const void *src, mt_device src_device, size_t nbytes);
     int (*synchronize)(mt_device device);
     int8_t (*current_index)(void);
     int (*check_index)(mt_device device); /* NULL: any index */

@@ -88,7 +88,7 @@ static int check_bounds(const mt_call *call)
 /* What replaced the arguments of a frame: tensors, and copies of the lists that hold some. */
 typedef struct replaced {
     mt_value arg[MT_MAX_ARGS];
-    mt_tensor_list lists;  /* owns every new tensor */
+    mt_tensor_list lists; /* owns every new tensor */
     void *list_data[MT_MAX_ARGS];
 } replaced;
 
@@ -333,8 +333,7 @@ int mt_view_inplace_kernel(mt_call *call)
         return -1;
     if (!writes)
         mark_views(call);
-    else if (ndim < 0 || ndim != self->ndim ||
-             memcmp(size, self->size, (size_t)ndim * sizeof(size[0])) != 0)
+    else if (ndim < 0 || ndim != self->ndim || memcmp(size, self->size, (size_t)ndim * sizeof(size[0])) != 0)
         bump_written(call);
     return 0;
 }
@@ -348,8 +347,7 @@ int mt_no_impl_kernel(mt_call *call)
 
     if (op->flags & MT_OPF_NO_IMPL)
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "%s(): not implemented", op->name);
-    return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
-                        "Could not run 'aten::%s%s%s' with arguments from the '%s' backend.",
+    return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "Could not run 'aten::%s%s%s' with arguments from the '%s' backend.",
                         op->name, dot, op->overload ? op->overload : "",
                         names[backend ? 31 - __builtin_clz(backend) : 0]);
 }

@@ -7,12 +7,12 @@
 
 /* Everything the call path asks about the thread, in one cache line. */
 typedef struct mt_thread_state {
-    uint32_t include, exclude;  /* key bits */
+    uint32_t include, exclude; /* key bits */
     /* non-zero: leave the short road (modes, inference, hooks): MT_SLOW_... */
     uint32_t slow;
-    bool grad_mode;             /* true at thread start */
+    bool grad_mode; /* true at thread start */
     bool inference_mode;
-    bool override_disabled;     /* DisableTorchFunction */
+    bool override_disabled; /* DisableTorchFunction */
     bool override_subclass_disabled;
 } mt_thread_state;
 extern MT_THREAD_LOCAL_FAST mt_thread_state mt_thread;
@@ -48,8 +48,7 @@ int mt_no_impl_kernel(mt_call *call); /* NotImplementedError that names the op *
    road must be taken, -1 on error. out is NULL on entry, or the tensor to write (in-place,
    out=). */
 int mt_fast_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b);
-int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b,
-                          bool scalar_first);
+int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b, bool scalar_first);
 int mt_fast_unary(mt_tensor **out, const mt_op *op, mt_tensor *a);
 /* The same for the function form of a frame whose numbers have their defaults; gradients have been
    seen to. */

@@ -29,7 +29,7 @@ typedef struct mt_dtype_traits {
     const char *legacy;  /* "Float" */
     const char *element; /* "float": as PyTorch's messages name the type of an element */
     uint8_t itemsize;
-    uint8_t category;    /* mt_category */
+    uint8_t category; /* mt_category */
     bool is_signed;
 } mt_dtype_traits;
 extern const mt_dtype_traits mt_dtype_table[MT_DTYPE_COUNT];
@@ -82,8 +82,8 @@ mt_dtype mt_dtype_promote(mt_dtype a, mt_dtype b);
 /* False only when going to a lower category (complex -> float -> int -> bool). */
 bool mt_dtype_can_cast(mt_dtype from, mt_dtype to);
 
-mt_dtype mt_default_dtype(void);          /* f32 at start; one per process */
-void mt_set_default_dtype(mt_dtype d);    /* a float dtype */
+mt_dtype mt_default_dtype(void);       /* f32 at start; one per process */
+void mt_set_default_dtype(mt_dtype d); /* a float dtype */
 mt_dtype mt_default_complex_dtype(void);
 
 /* State of a promotion over operands of the three priority groups (dimensioned tensors, 0-d
@@ -98,8 +98,7 @@ mt_dtype mt_promotion_result(const mt_promotion *p); /* default float when all e
 /* Converts n elements with byte strides between any two dtypes, with C's rules made defined: float
    to int truncates (NaN and out-of-range as x86 does), anything to bool is != 0, complex to real
    drops the imaginary part, to half and bfloat16 rounds to nearest even. Set up by cpu/cast. */
-typedef void mt_cast_fn(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
-                        int64_t n);
+typedef void mt_cast_fn(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t n);
 extern mt_cast_fn *const (*mt_cast_table)[MT_DTYPE_COUNT]; /* [from][to] */
 
 #endif

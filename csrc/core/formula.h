@@ -61,8 +61,7 @@ static inline mt_scalar mt_scalar_div(mt_scalar a, mt_scalar b)
         mt_c128 x = mt_scalar_to_complex(a), y = mt_scalar_to_complex(b);
         double square = y.re * y.re + y.im * y.im;
 
-        return mt_scalar_from_complex((x.re * y.re + x.im * y.im) / square,
-                                      (x.im * y.re - x.re * y.im) / square);
+        return mt_scalar_from_complex((x.re * y.re + x.im * y.im) / square, (x.im * y.re - x.re * y.im) / square);
     }
     return mt_scalar_from_double(mt_scalar_to_double(a) / mt_scalar_to_double(b));
 }

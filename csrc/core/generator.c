@@ -215,16 +215,14 @@ int mt_generator_set_state(mt_generator *g, const uint8_t *state, size_t nbytes)
     uint64_t next, normal;
 
     if (nbytes != MT_GENERATOR_STATE_BYTES)
-        return mt_error_set(
-            MT_ERR_RUNTIME,
-            "Expected a CPUGeneratorImplState of size %d but found the input RNG state size to be "
-            "%zu",
-            MT_GENERATOR_STATE_BYTES, nbytes);
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "Expected a CPUGeneratorImplState of size %d but found the input RNG state size to be "
+                            "%zu",
+                            MT_GENERATOR_STATE_BYTES, nbytes);
     left = get_u32(state + AT_LEFT);
     next = get_u64(state + AT_NEXT);
     /* the next word must lie inside the array: either a fresh seed or a place in the block */
-    if (get_u32(state + AT_SEEDED) != 1 || left < 1 || left > N || next > N ||
-        (left != 1 && left + next != N + 1))
+    if (get_u32(state + AT_SEEDED) != 1 || left < 1 || left > N || next > N || (left != 1 && left + next != N + 1))
         return mt_error_set(MT_ERR_RUNTIME, "Invalid mt19937 state");
     g->seed = get_u64(state + AT_SEED);
     g->left = (int32_t)left;

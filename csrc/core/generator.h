@@ -19,8 +19,8 @@ typedef struct mt_generator {
     uint32_t state[624];
     int32_t left;
     uint32_t next;
-    bool has_normal;    /* cached second value of Box-Muller, double */
-    bool has_normal_f;  /* carried for the state blob only */
+    bool has_normal;   /* cached second value of Box-Muller, double */
+    bool has_normal_f; /* carried for the state blob only */
     double normal;
     float normal_f;
     void *py;
@@ -36,7 +36,7 @@ static inline mt_generator *mt_generator_ref(mt_generator *g)
 /* borrowed; seeded from the system at first use */
 mt_generator *mt_generator_default(void);
 void mt_generator_seed(mt_generator *g, uint64_t seed);
-uint64_t mt_generator_random_seed(void);                    /* non-deterministic */
+uint64_t mt_generator_random_seed(void); /* non-deterministic */
 void mt_generator_get_state(const mt_generator *g, uint8_t out[MT_GENERATOR_STATE_BYTES]);
 int mt_generator_set_state(mt_generator *g, const uint8_t *state, size_t nbytes);
 

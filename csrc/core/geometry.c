@@ -67,10 +67,7 @@ static bool is_dense(const mt_tensor *t)
 
 void mt_tensor_refresh(mt_tensor *t)
 {
-    enum {
-        LAYOUT = MT_FLAG_CONTIGUOUS | MT_FLAG_DENSE | MT_FLAG_CHANNELS_LAST |
-        MT_FLAG_CHANNELS_LAST_3D
-    };
+    enum { LAYOUT = MT_FLAG_CONTIGUOUS | MT_FLAG_DENSE | MT_FLAG_CHANNELS_LAST | MT_FLAG_CHANNELS_LAST_3D };
     uint16_t flags = t->flags & (uint16_t)~LAYOUT;
     int64_t numel = 1;
 
@@ -108,8 +105,7 @@ static int new_dims(int64_t **out, int ndim)
 
     *out = NULL;
     if (ndim > MT_MAX_DIM)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "tensors with more than %d dims are not supported, got %d", MT_MAX_DIM,
+        return mt_error_set(MT_ERR_RUNTIME, "tensors with more than %d dims are not supported, got %d", MT_MAX_DIM,
                             ndim);
     if (ndim > MT_INLINE_DIM && mt_malloc(&p, 2 * (size_t)ndim * sizeof(int64_t)) < 0)
         return -1;
@@ -118,8 +114,7 @@ static int new_dims(int64_t **out, int ndim)
 }
 
 /* `size` and `stride` may point into the tensor itself. */
-static void put_dims(mt_tensor *t, int64_t *dims, int ndim, const int64_t *size,
-                     const int64_t *stride, int64_t offset)
+static void put_dims(mt_tensor *t, int64_t *dims, int ndim, const int64_t *size, const int64_t *stride, int64_t offset)
 {
     int64_t *old = t->size, room[2 * MT_INLINE_DIM], *to = dims ? dims : room;
 
@@ -138,8 +133,7 @@ static void put_dims(mt_tensor *t, int64_t *dims, int ndim, const int64_t *size,
     mt_tensor_refresh(t);
 }
 
-int mt_tensor_set_geometry(mt_tensor *t, int ndim, const int64_t *size, const int64_t *stride,
-                           int64_t offset)
+int mt_tensor_set_geometry(mt_tensor *t, int ndim, const int64_t *size, const int64_t *stride, int64_t offset)
 {
     int64_t *dims;
 
@@ -184,25 +178,23 @@ int mt_tensor_set_storage(mt_tensor *t, mt_storage *storage)
 
 /* --- bounds, single elements --- */
 
-int mt_storage_check_bounds(const mt_storage *s, mt_dtype dtype, int ndim, const int64_t *size,
-                            const int64_t *stride, int64_t offset)
+int mt_storage_check_bounds(const mt_storage *s, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
+                            int64_t offset)
 {
     mt_shape_text sizes, strides;
     size_t nbytes;
 
     if (offset < 0)
-        return mt_error_set(MT_ERR_RUNTIME, "Tensor: invalid storage offset %lld",
-                            (long long)offset);
+        return mt_error_set(MT_ERR_RUNTIME, "Tensor: invalid storage offset %lld", (long long)offset);
     if (mt_shape_storage_bytes(&nbytes, ndim, size, stride, offset, mt_dtype_size(dtype)) < 0)
         return -1;
     if (MT_LIKELY(nbytes <= s->nbytes))
         return 0;
-    return mt_error_set(
-        MT_ERR_RUNTIME,
-        "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %zu requiring a "
-        "storage size of %zu are out of bounds for storage of size %zu",
-        mt_shape_format(&sizes, size, ndim), mt_shape_format(&strides, stride, ndim),
-        (long long)offset, mt_dtype_size(dtype), nbytes, s->nbytes);
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %zu requiring a "
+                        "storage size of %zu are out of bounds for storage of size %zu",
+                        mt_shape_format(&sizes, size, ndim), mt_shape_format(&strides, stride, ndim), (long long)offset,
+                        mt_dtype_size(dtype), nbytes, s->nbytes);
 }
 
 int mt_tensor_item(mt_scalar *out, const mt_tensor *t)
@@ -211,8 +203,7 @@ int mt_tensor_item(mt_scalar *out, const mt_tensor *t)
     const char *data = value;
 
     if (t->numel != 1)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "a Tensor with %lld elements cannot be converted to Scalar",
+        return mt_error_set(MT_ERR_RUNTIME, "a Tensor with %lld elements cannot be converted to Scalar",
                             (long long)t->numel);
     if (t->device.type == MT_DEVICE_META)
         return mt_error_set(MT_ERR_RUNTIME, "Tensor.item() cannot be called on meta tensors");
@@ -220,8 +211,8 @@ int mt_tensor_item(mt_scalar *out, const mt_tensor *t)
         return -1;
     if (t->device.type == MT_DEVICE_CPU)
         data = mt_tensor_const_data(t);
-    else if (mt_device_table[t->device.type]->copy_bytes(value, MT_CPU, mt_tensor_const_data(t),
-                                                         t->device, mt_tensor_itemsize(t)) < 0)
+    else if (mt_device_table[t->device.type]->copy_bytes(value, MT_CPU, mt_tensor_const_data(t), t->device,
+                                                         mt_tensor_itemsize(t)) < 0)
         return -1;
     *out = mt_scalar_load(data, (mt_dtype)t->dtype);
     if (out->category == MT_CAT_COMPLEX) {

@@ -8,13 +8,13 @@
 #include "core/op.h"
 
 typedef struct mt_index_plan {
-    int ndim;                    /* of the result */
-    int first, n_index_dims;     /* where the shape of the indices stands in it */
-    int n_index;                 /* tensors that are not NULL */
-    int64_t size[MT_MAX_DIM];    /* of the result */
-    int64_t stride[MT_MAX_DIM];  /* of self along the dims of the result, 0 along the index dims; elements */
+    int ndim;                   /* of the result */
+    int first, n_index_dims;    /* where the shape of the indices stands in it */
+    int n_index;                /* tensors that are not NULL */
+    int64_t size[MT_MAX_DIM];   /* of the result */
+    int64_t stride[MT_MAX_DIM]; /* of self along the dims of the result, 0 along the index dims; elements */
     const mt_tensor *index[MT_MAX_DIM];
-    int dim[MT_MAX_DIM];         /* the dim of self that index[k] is for */
+    int dim[MT_MAX_DIM]; /* the dim of self that index[k] is for */
 } mt_index_plan;
 
 /* The indices are integer tensors, one per dim, NULL for dims taken whole; fewer than dims is allowed. IndexErrors with

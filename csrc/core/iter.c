@@ -12,11 +12,11 @@
 #include "core/shape.h"
 
 enum {
-    TALL_INNER = 16,    /* an innermost dim shorter than this ... */
-    TALL_RATIO = 4,     /* ... beside one this many times as long */
+    TALL_INNER = 16, /* an innermost dim shorter than this ... */
+    TALL_RATIO = 4,  /* ... beside one this many times as long */
     TALL_BLOCK = 512,
-    LONG_ROW = 512,     /* rows worth a loop call of their own */
-    CUT_ALIGN = 64,     /* elements; output lines are not shared between threads */
+    LONG_ROW = 512, /* rows worth a loop call of their own */
+    CUT_ALIGN = 64, /* elements; output lines are not shared between threads */
 };
 
 mt_iter_runner *mt_iter_runners[MT_DEVICE_TYPE_COUNT];
@@ -35,8 +35,7 @@ void mt_iter_init(mt_iter *it, int n_operands, int n_outputs, int ndim, const in
     }
 }
 
-void mt_iter_set_operand(mt_iter *it, int k, void *data, mt_dtype dtype,
-                         const int64_t *stride_bytes)
+void mt_iter_set_operand(mt_iter *it, int k, void *data, mt_dtype dtype, const int64_t *stride_bytes)
 {
     it->data[k] = data;
     it->dtype[k] = (uint8_t)dtype;
@@ -153,28 +152,23 @@ void mt_iter_finish(mt_iter *it)
     }
 }
 
-int mt_iter_build(mt_iter *it, mt_tensor *const *operand, int n_operands, int n_outputs, int ndim,
-                  const int64_t *size)
+int mt_iter_build(mt_iter *it, mt_tensor *const *operand, int n_operands, int n_outputs, int ndim, const int64_t *size)
 {
     if (n_operands > MT_ITER_MAX_OPERANDS || ndim > MT_MAX_DIM)
-        return mt_error_set(MT_ERR_INTERNAL, "iterator over %d operands and %d dims", n_operands,
-                            ndim);
+        return mt_error_set(MT_ERR_INTERNAL, "iterator over %d operands and %d dims", n_operands, ndim);
     mt_iter_init(it, n_operands, n_outputs, ndim, size);
     for (int k = 0; k < n_operands; k++) {
         mt_tensor *t = operand[k];
         int64_t itemsize = (int64_t)mt_tensor_itemsize(t);
 
         if (!mt_shape_is_broadcastable(t->ndim, t->size, ndim, size))
-            return mt_error_set(MT_ERR_INTERNAL,
-                                "operand %d does not broadcast to the iterator's shape", k);
-        it->data[k] =
-            k < n_outputs ? mt_tensor_mutable_data(t) : (char *)(uintptr_t)mt_tensor_const_data(t);
+            return mt_error_set(MT_ERR_INTERNAL, "operand %d does not broadcast to the iterator's shape", k);
+        it->data[k] = k < n_outputs ? mt_tensor_mutable_data(t) : (char *)(uintptr_t)mt_tensor_const_data(t);
         it->dtype[k] = t->dtype;
         for (int i = 0; i < ndim; i++) {
             int d = t->ndim - 1 - i;
 
-            it->stride[k][i] =
-                d < 0 || (t->size[d] == 1 && it->size[i] != 1) ? 0 : t->stride[d] * itemsize;
+            it->stride[k][i] = d < 0 || (t->size[d] == 1 && it->size[i] != 1) ? 0 : t->stride[d] * itemsize;
         }
     }
     mt_iter_finish(it);
@@ -252,8 +246,7 @@ static bool is_plain(const mt_iter *it, const uint8_t *loop_dtype)
     if (it->ndim > 1 && it->size[0] < LONG_ROW)
         return false;
     for (int k = 0; k < it->n_operands; k++)
-        if (it->dtype[k] != loop_dtype[k] ||
-            it->stride[k][0] != (int64_t)mt_dtype_size((mt_dtype)it->dtype[k]))
+        if (it->dtype[k] != loop_dtype[k] || it->stride[k][0] != (int64_t)mt_dtype_size((mt_dtype)it->dtype[k]))
             return false;
     return true;
 }
@@ -271,13 +264,11 @@ void mt_iter_run(const mt_iter *it, mt_loop_fn *loop, const void *params, const 
             mt_iter_run_blocks(&job, ns_per_element);
     } else if (is_tall(it)) {
         plane = it->size[0] * it->size[1];
-        mt_parallel_for(it->numel / plane * tall_blocks(it),
-                        ns_per_element * (double)plane / (double)tall_blocks(it), 1, tall_body,
-                        &job);
+        mt_parallel_for(it->numel / plane * tall_blocks(it), ns_per_element * (double)plane / (double)tall_blocks(it),
+                        1, tall_body, &job);
     } else {
-        mt_parallel_for(it->numel, ns_per_element,
-                        it->ndim > 1 && it->size[0] <= 1024 ? it->size[0] : CUT_ALIGN, rows_body,
-                        &job);
+        mt_parallel_for(it->numel, ns_per_element, it->ndim > 1 && it->size[0] <= 1024 ? it->size[0] : CUT_ALIGN,
+                        rows_body, &job);
     }
 }
 

@@ -17,18 +17,16 @@ typedef struct mt_iter {
     int64_t numel;
     char *data[MT_ITER_MAX_OPERANDS];
     uint8_t dtype[MT_ITER_MAX_OPERANDS];
-    int64_t size[MT_MAX_DIM];                           /* innermost first */
-    int64_t stride[MT_ITER_MAX_OPERANDS][MT_MAX_DIM];   /* bytes, innermost first */
+    int64_t size[MT_MAX_DIM];                         /* innermost first */
+    int64_t stride[MT_ITER_MAX_OPERANDS][MT_MAX_DIM]; /* bytes, innermost first */
 } mt_iter;
 
 /* Operands are broadcast to the shape (ndim, size), which the outputs have exactly. */
-int mt_iter_build(mt_iter *it, mt_tensor *const *operand, int n_operands, int n_outputs, int ndim,
-                  const int64_t *size);
+int mt_iter_build(mt_iter *it, mt_tensor *const *operand, int n_operands, int n_outputs, int ndim, const int64_t *size);
 /* Takes raw geometry instead of tensors: strides in bytes, outermost first, all with `ndim`
    dims. */
 void mt_iter_init(mt_iter *it, int n_operands, int n_outputs, int ndim, const int64_t *size);
-void mt_iter_set_operand(mt_iter *it, int k, void *data, mt_dtype dtype,
-                         const int64_t *stride_bytes);
+void mt_iter_set_operand(mt_iter *it, int k, void *data, mt_dtype dtype, const int64_t *stride_bytes);
 void mt_iter_finish(mt_iter *it); /* order and merge; call once after setting all operands */
 
 /* Runs the loop over everything, in parallel when worth it. With loop_dtype the loop gets every
@@ -40,9 +38,8 @@ void mt_iter_run(const mt_iter *it, mt_loop_fn *loop, const void *params, const 
 /* The same on another device, installed by its backend and called with the lock held. `host` has a
    bit for each operand whose data is a single element in host memory (numbers and 0-d CPU tensors);
    params_bytes is the size of params. */
-typedef int mt_iter_runner(const mt_iter *it, mt_device device, mt_loop_fn *loop,
-                           const void *params, size_t params_bytes, const uint8_t *loop_dtype,
-                           uint32_t host);
+typedef int mt_iter_runner(const mt_iter *it, mt_device device, mt_loop_fn *loop, const void *params,
+                           size_t params_bytes, const uint8_t *loop_dtype, uint32_t host);
 extern mt_iter_runner *mt_iter_runners[MT_DEVICE_TYPE_COUNT]; /* the CPU's stays NULL */
 /* Serial and in memory order of the first operand; for random number kernels. */
 void mt_iter_run_serial(const mt_iter *it, mt_loop_fn *loop, const void *params);

@@ -11,7 +11,7 @@
 
 enum {
     BUFFER_BYTES = 8192,
-    BLOCK = 1024,      /* elements; half of it when an operand has 16 bytes */
+    BLOCK = 1024, /* elements; half of it when an operand has 16 bytes */
     LONG_ROW = 512,
 };
 
@@ -40,22 +40,19 @@ typedef struct block_job {
 /* --- moving rows: `rows` of n elements, with strides between rows and between elements on one side
    --- */
 
-#define DEFINE_COLLECT(name, type)                                                             \
-    static void collect_##name(char *dst, const char *src, int64_t row_stride, int64_t stride, \
-                               int64_t rows, int64_t n)                                        \
-    {                                                                                          \
-        for (int64_t r = 0; r < rows; r++, dst += n * (int64_t)sizeof(type))                   \
-            for (int64_t i = 0; i < n; i++)                                                    \
-                memcpy(dst + i * (int64_t)sizeof(type), src + r * row_stride + i * stride,     \
-                       sizeof(type));                                                          \
-    }                                                                                          \
-    static void spread_##name(char *dst, const char *src, int64_t row_stride, int64_t stride,  \
-                              int64_t rows, int64_t n)                                         \
-    {                                                                                          \
-        for (int64_t r = 0; r < rows; r++, src += n * (int64_t)sizeof(type))                   \
-            for (int64_t i = 0; i < n; i++)                                                    \
-                memcpy(dst + r * row_stride + i * stride, src + i * (int64_t)sizeof(type),     \
-                       sizeof(type));                                                          \
+#define DEFINE_COLLECT(name, type)                                                                                     \
+    static void collect_##name(char *dst, const char *src, int64_t row_stride, int64_t stride, int64_t rows,           \
+                               int64_t n)                                                                              \
+    {                                                                                                                  \
+        for (int64_t r = 0; r < rows; r++, dst += n * (int64_t)sizeof(type))                                           \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                memcpy(dst + i * (int64_t)sizeof(type), src + r * row_stride + i * stride, sizeof(type));              \
+    }                                                                                                                  \
+    static void spread_##name(char *dst, const char *src, int64_t row_stride, int64_t stride, int64_t rows, int64_t n) \
+    {                                                                                                                  \
+        for (int64_t r = 0; r < rows; r++, src += n * (int64_t)sizeof(type))                                           \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                memcpy(dst + r * row_stride + i * stride, src + i * (int64_t)sizeof(type), sizeof(type));              \
     }
 DEFINE_COLLECT(1, uint8_t)
 DEFINE_COLLECT(2, uint16_t)
@@ -75,10 +72,19 @@ static void repeat(char *dst, const char *element, int64_t size, int64_t nbytes)
     int64_t i;
 
     switch (size) {
-    case 1: word[0] = (uint8_t)*element * UINT64_C(0x0101010101010101); break;
-    case 2: memcpy(&pair, element, 2); word[0] = pair * UINT64_C(0x0001000100010001); break;
-    case 4: memcpy(&quad, element, 4); word[0] = quad * UINT64_C(0x0000000100000001); break;
-    default: memcpy(&word[0], element, 8);
+    case 1:
+        word[0] = (uint8_t)*element * UINT64_C(0x0101010101010101);
+        break;
+    case 2:
+        memcpy(&pair, element, 2);
+        word[0] = pair * UINT64_C(0x0001000100010001);
+        break;
+    case 4:
+        memcpy(&quad, element, 4);
+        word[0] = quad * UINT64_C(0x0000000100000001);
+        break;
+    default:
+        memcpy(&word[0], element, 8);
     }
     if (size == 16)
         memcpy(&word[1], element + 8, 8);
@@ -91,8 +97,8 @@ static void repeat(char *dst, const char *element, int64_t size, int64_t nbytes)
     memcpy(dst + i, word, (size_t)(nbytes - i));
 }
 
-static void collect_rows(char *dst, const char *src, int64_t row_stride, int64_t stride,
-                         int64_t rows, int64_t n, int64_t size)
+static void collect_rows(char *dst, const char *src, int64_t row_stride, int64_t stride, int64_t rows, int64_t n,
+                         int64_t size)
 {
     if ((stride == size || stride == 0) && n >= SHORT_ROW) {
         for (int64_t r = 0; r < rows; r++)
@@ -103,16 +109,26 @@ static void collect_rows(char *dst, const char *src, int64_t row_stride, int64_t
         return;
     }
     switch (size) {
-    case 1: collect_1(dst, src, row_stride, stride, rows, n); break;
-    case 2: collect_2(dst, src, row_stride, stride, rows, n); break;
-    case 4: collect_4(dst, src, row_stride, stride, rows, n); break;
-    case 8: collect_8(dst, src, row_stride, stride, rows, n); break;
-    default: collect_16(dst, src, row_stride, stride, rows, n); break;
+    case 1:
+        collect_1(dst, src, row_stride, stride, rows, n);
+        break;
+    case 2:
+        collect_2(dst, src, row_stride, stride, rows, n);
+        break;
+    case 4:
+        collect_4(dst, src, row_stride, stride, rows, n);
+        break;
+    case 8:
+        collect_8(dst, src, row_stride, stride, rows, n);
+        break;
+    default:
+        collect_16(dst, src, row_stride, stride, rows, n);
+        break;
     }
 }
 
-static void spread_rows(char *dst, const char *src, int64_t row_stride, int64_t stride,
-                        int64_t rows, int64_t n, int64_t size)
+static void spread_rows(char *dst, const char *src, int64_t row_stride, int64_t stride, int64_t rows, int64_t n,
+                        int64_t size)
 {
     if (stride == size && n >= SHORT_ROW) {
         for (int64_t r = 0; r < rows; r++)
@@ -120,11 +136,21 @@ static void spread_rows(char *dst, const char *src, int64_t row_stride, int64_t 
         return;
     }
     switch (size) {
-    case 1: spread_1(dst, src, row_stride, stride, rows, n); break;
-    case 2: spread_2(dst, src, row_stride, stride, rows, n); break;
-    case 4: spread_4(dst, src, row_stride, stride, rows, n); break;
-    case 8: spread_8(dst, src, row_stride, stride, rows, n); break;
-    default: spread_16(dst, src, row_stride, stride, rows, n); break;
+    case 1:
+        spread_1(dst, src, row_stride, stride, rows, n);
+        break;
+    case 2:
+        spread_2(dst, src, row_stride, stride, rows, n);
+        break;
+    case 4:
+        spread_4(dst, src, row_stride, stride, rows, n);
+        break;
+    case 8:
+        spread_8(dst, src, row_stride, stride, rows, n);
+        break;
+    default:
+        spread_16(dst, src, row_stride, stride, rows, n);
+        break;
     }
 }
 
@@ -132,8 +158,8 @@ static void spread_rows(char *dst, const char *src, int64_t row_stride, int64_t 
 
 /* Walks operand k over m elements from the cursor's row and a column on, and moves them to or from
    `buffer`. */
-static void move_block(const mt_iter *it, int k, const mt_iter_cursor *c, int64_t column, int64_t m,
-                       char *buffer, bool to_buffer)
+static void move_block(const mt_iter *it, int k, const mt_iter_cursor *c, int64_t column, int64_t m, char *buffer,
+                       bool to_buffer)
 {
     int64_t index[MT_MAX_DIM], size = (int64_t)mt_dtype_size((mt_dtype)it->dtype[k]);
     const int64_t *stride = it->stride[k];
@@ -167,8 +193,8 @@ static void move_block(const mt_iter *it, int k, const mt_iter_cursor *c, int64_
     }
 }
 
-static void collect(const block_job *b, int k, const mt_iter_cursor *c, int64_t column, int64_t m,
-                    char *buffer, char *raw)
+static void collect(const block_job *b, int k, const mt_iter_cursor *c, int64_t column, int64_t m, char *buffer,
+                    char *raw)
 {
     const lane *l = &b->lanes[k];
 
@@ -186,8 +212,8 @@ typedef struct buffers {
 
 /* One block: m elements from the cursor's row, `column` on; `flat` is its place in the whole. No
    later block of the row is longer than the first. */
-static void run_block(const block_job *b, const mt_iter_cursor *c, int64_t flat, int64_t column,
-                      int64_t m, bool is_new_row, buffers *buffer)
+static void run_block(const block_job *b, const mt_iter_cursor *c, int64_t flat, int64_t column, int64_t m,
+                      bool is_new_row, buffers *buffer)
 {
     const mt_iter *it = b->job->it;
     char *at[MT_ITER_MAX_OPERANDS];
@@ -216,9 +242,8 @@ static void run_block(const block_job *b, const mt_iter_cursor *c, int64_t flat,
         if (at[k] != from)
             continue;
         if (l->kind != LANE_MOVING) {
-            l->cast(l->kind == LANE_FLAT ? it->data[k] + flat * l->size
-                                         : c->data[k] + column * l->size,
-                    l->size, from, l->loop_size, m);
+            l->cast(l->kind == LANE_FLAT ? it->data[k] + flat * l->size : c->data[k] + column * l->size, l->size, from,
+                    l->loop_size, m);
             continue;
         }
         if (l->cast) {
@@ -234,8 +259,7 @@ static void blocks_body(void *ctx, int64_t begin, int64_t end)
 {
     const block_job *b = ctx;
     const mt_iter *it = b->job->it;
-    int64_t row = it->size[0], column = begin % row,
-            longest = end - begin < b->block ? end - begin : b->block;
+    int64_t row = it->size[0], column = begin % row, longest = end - begin < b->block ? end - begin : b->block;
     bool is_new_row = true;
     mt_iter_cursor c;
     buffers buffer;
@@ -320,9 +344,7 @@ static void plan(block_job *b)
 
         l->size = (int64_t)mt_dtype_size((mt_dtype)own);
         l->loop_size = (int64_t)mt_dtype_size((mt_dtype)loop);
-        l->cast = own == loop             ? NULL
-                  : k < it->n_outputs     ? mt_cast_table[loop][own]
-                                          : mt_cast_table[own][loop];
+        l->cast = own == loop ? NULL : k < it->n_outputs ? mt_cast_table[loop][own] : mt_cast_table[own][loop];
     }
     b->block = choose_block(b);
     for (int k = 0; k < it->n_operands; k++) {
@@ -332,8 +354,7 @@ static void plan(block_job *b)
             l->kind = LANE_FLAT;
         else if (b->by_rows && it->stride[k][0] == l->size)
             l->kind = LANE_ROW;
-        else if (k >= it->n_outputs &&
-                 (period(it, k) == 1 || (!b->by_rows && b->block % period(it, k) == 0)))
+        else if (k >= it->n_outputs && (period(it, k) == 1 || (!b->by_rows && b->block % period(it, k) == 0)))
             l->kind = LANE_FIXED;
         else if (k >= it->n_outputs && b->by_rows && it->stride[k][0] == 0)
             l->kind = LANE_STEADY;

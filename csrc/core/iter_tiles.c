@@ -16,20 +16,19 @@ enum {
 
 typedef struct tile_job {
     const mt_iter_job *job;
-    int64_t columns;                      /* of a tile */
-    int64_t groups;                       /* of rows, in dim 1 */
+    int64_t columns;                     /* of a tile */
+    int64_t groups;                      /* of rows, in dim 1 */
     bool in_place[MT_ITER_MAX_OPERANDS]; /* contiguous along a row */
 } tile_job;
 
 /* Rows of n elements each; the source has any strides. Along rows its elements may be neighbours,
    so rows are the inner loop. */
-#define DEFINE_TURN(name, type)                                                                    \
-    static void turn_##name(char *dst, const char *src, int64_t row_stride, int64_t stride,        \
-                            int64_t rows, int64_t n)                                               \
-    {                                                                                              \
-        for (int64_t i = 0; i < n; i++, src += stride, dst += sizeof(type))                        \
-            for (int64_t r = 0; r < rows; r++)                                                     \
-                memcpy(dst + r * n * (int64_t)sizeof(type), src + r * row_stride, sizeof(type));   \
+#define DEFINE_TURN(name, type)                                                                                      \
+    static void turn_##name(char *dst, const char *src, int64_t row_stride, int64_t stride, int64_t rows, int64_t n) \
+    {                                                                                                                \
+        for (int64_t i = 0; i < n; i++, src += stride, dst += sizeof(type))                                          \
+            for (int64_t r = 0; r < rows; r++)                                                                       \
+                memcpy(dst + r * n * (int64_t)sizeof(type), src + r * row_stride, sizeof(type));                     \
     }
 DEFINE_TURN(1, uint8_t)
 DEFINE_TURN(2, uint16_t)
@@ -38,21 +37,29 @@ DEFINE_TURN(8, uint64_t)
 DEFINE_TURN(16, mt_c128)
 #undef DEFINE_TURN
 
-static void turn(char *dst, const char *src, int64_t row_stride, int64_t stride, int64_t rows,
-                 int64_t n, int64_t size)
+static void turn(char *dst, const char *src, int64_t row_stride, int64_t stride, int64_t rows, int64_t n, int64_t size)
 {
     switch (size) {
-    case 1: turn_1(dst, src, row_stride, stride, rows, n); break;
-    case 2: turn_2(dst, src, row_stride, stride, rows, n); break;
-    case 4: turn_4(dst, src, row_stride, stride, rows, n); break;
-    case 8: turn_8(dst, src, row_stride, stride, rows, n); break;
-    default: turn_16(dst, src, row_stride, stride, rows, n); break;
+    case 1:
+        turn_1(dst, src, row_stride, stride, rows, n);
+        break;
+    case 2:
+        turn_2(dst, src, row_stride, stride, rows, n);
+        break;
+    case 4:
+        turn_4(dst, src, row_stride, stride, rows, n);
+        break;
+    case 8:
+        turn_8(dst, src, row_stride, stride, rows, n);
+        break;
+    default:
+        turn_16(dst, src, row_stride, stride, rows, n);
+        break;
     }
 }
 
 /* One tile: `rows` rows from `row` on, n columns from `column` on, in the plane of the cursor. */
-static void run_tile(const tile_job *t, const mt_iter_cursor *c, int64_t row, int64_t rows,
-                     int64_t column, int64_t n)
+static void run_tile(const tile_job *t, const mt_iter_cursor *c, int64_t row, int64_t rows, int64_t column, int64_t n)
 {
     MT_ALIGNED(64) char buffer[MT_ITER_MAX_OPERANDS][TILE_BYTES];
     const mt_iter *it = t->job->it;

@@ -71,8 +71,7 @@ void mt_call_clear(mt_call *call)
 
 static MT_COLD int cannot_cast(mt_dtype from, mt_dtype to)
 {
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "result type %s can't be cast to the desired output type %s",
+    return mt_error_set(MT_ERR_RUNTIME, "result type %s can't be cast to the desired output type %s",
                         mt_dtype_table[from].legacy, mt_dtype_table[to].legacy);
 }
 
@@ -94,8 +93,7 @@ static MT_COLD int wrong_inplace_shape(const mt_tensor *out, int ndim, const int
 
 /* May the kernel write `out` while it reads the arguments? Errors for overlaps that are never
    right. */
-static int overlaps_inputs(bool *must_copy, const mt_call *call, const mt_tensor *out,
-                           bool allow_alias)
+static int overlaps_inputs(bool *must_copy, const mt_call *call, const mt_tensor *out, bool allow_alias)
 {
     for (int i = 0; i < call->n_args; i++) {
         const mt_value *a = &call->arg[i];
@@ -122,14 +120,13 @@ static int resize_out(mt_tensor *out, int ndim, const int64_t *size, const int64
     int64_t kept[MT_MAX_DIM];
 
     if (out->numel > 0 &&
-        mt_warn(
-            MT_WARN_USER,
-            "An output with one or more elements was resized since it had shape %s, which does not "
-            "match the required output shape %s. This behavior is deprecated, and in a future "
-            "PyTorch release outputs will not be resized unless they have zero elements. You can "
-            "explicitly reuse an out tensor t by resizing "
-            "it, inplace, to zero elements with t.resize_(0).",
-            mt_shape_format(&a, out->size, out->ndim), mt_shape_format(&b, size, ndim)) < 0)
+        mt_warn(MT_WARN_USER,
+                "An output with one or more elements was resized since it had shape %s, which does not "
+                "match the required output shape %s. This behavior is deprecated, and in a future "
+                "PyTorch release outputs will not be resized unless they have zero elements. You can "
+                "explicitly reuse an out tensor t by resizing "
+                "it, inplace, to zero elements with t.resize_(0).",
+                mt_shape_format(&a, out->size, out->ndim), mt_shape_format(&b, size, ndim)) < 0)
         return -1;
     for (int i = 0; i < ndim; i++) /* `size` may belong to the tensor */
         kept[i] = size[i];
@@ -170,15 +167,15 @@ static int resize_later(mt_call *call, int k, mt_dtype dtype, int ndim, const in
 {
     mt_tensor *temporary;
 
-    if (mt_out_refuse(call, k, dtype, ndim, size, device) < 0 || mt_tensor_new(&temporary, dtype, ndim, size, device) < 0)
+    if (mt_out_refuse(call, k, dtype, ndim, size, device) < 0 ||
+        mt_tensor_new(&temporary, dtype, ndim, size, device) < 0)
         return -1;
     call->user_out[k] = call->out[k];
     call->out[k] = temporary;
     return 0;
 }
 
-int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size,
-                  mt_device device)
+int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, mt_device device)
 {
     const mt_tensor *out = call->out[k];
 
@@ -191,8 +188,8 @@ int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const in
     return 0;
 }
 
-int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size,
-                 const int64_t *stride, mt_device device)
+int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
+                 mt_device device)
 {
     mt_tensor *out = call->out[k];
 
@@ -203,8 +200,8 @@ int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *
     return resize_out(out, ndim, size, stride);
 }
 
-int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size,
-                   const int64_t *stride, mt_device device, bool allow_alias)
+int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
+                   mt_device device, bool allow_alias)
 {
     mt_tensor *out = call->out[k];
     bool must_copy;
@@ -234,7 +231,8 @@ int mt_out_finish(mt_call *call)
 
         if (MT_LIKELY(!to))
             continue;
-        if (!mt_shape_equal(made->ndim, made->size, to->ndim, to->size) && resize_out(to, made->ndim, made->size, NULL) < 0)
+        if (!mt_shape_equal(made->ndim, made->size, to->ndim, to->size) &&
+            resize_out(to, made->ndim, made->size, NULL) < 0)
             return -1;
         if (mt_tensor_assign(to, call->out[k]) < 0)
             return -1;

@@ -111,20 +111,20 @@ typedef struct mt_value {
 } mt_value;
 
 enum {
-    MT_ARGF_OPTIONAL = 1,   /* None is accepted */
-    MT_ARGF_KEYWORD = 2,    /* keyword only */
-    MT_ARGF_DEFAULT = 4,    /* has a default value */
-    MT_ARGF_NUMBER = 8,     /* a Tensor parameter that takes a Python number as a wrapped number */
+    MT_ARGF_OPTIONAL = 1,      /* None is accepted */
+    MT_ARGF_KEYWORD = 2,       /* keyword only */
+    MT_ARGF_DEFAULT = 4,       /* has a default value */
+    MT_ARGF_NUMBER = 8,        /* a Tensor parameter that takes a Python number as a wrapped number */
     MT_ARGF_ELEMENT_NONE = 16, /* Tensor?[] */
-    MT_ARGF_VARARGS = 32,   /* a size list that may be spread over the positional arguments */
+    MT_ARGF_VARARGS = 32,      /* a size list that may be spread over the positional arguments */
 };
 
 typedef struct mt_arg_spec {
     const char *name;
     uint8_t kind, flags;
-    int8_t fixed;           /* N of int[N]: a bare int is accepted and repeated; 0 otherwise */
-    uint8_t index;          /* position in the frame */
-    const char *dflt_text;  /* as written in the signature, "None", "1" */
+    int8_t fixed;          /* N of int[N]: a bare int is accepted and repeated; 0 otherwise */
+    uint8_t index;         /* position in the frame */
+    const char *dflt_text; /* as written in the signature, "None", "1" */
     mt_value dflt;
 } mt_arg_spec;
 
@@ -134,37 +134,37 @@ typedef struct mt_call mt_call;
 typedef int mt_call_fn(mt_call *call);
 
 enum {
-    MT_OPF_VIEW = 1,          /* outputs are views of the first argument */
-    MT_OPF_INPLACE_OK = 2,    /* has an in-place form */
-    MT_OPF_OUT_OK = 4,        /* has out= */
-    MT_OPF_COMPOSITE = 8,     /* expr or impl: runs other ops, has no backend kernel */
-    MT_OPF_LIST_OUT = 16,     /* returns Tensor[] */
-    MT_OPF_VALUE_OUT = 32,    /* returns a number, bool, ... in call->result */
+    MT_OPF_VIEW = 1,       /* outputs are views of the first argument */
+    MT_OPF_INPLACE_OK = 2, /* has an in-place form */
+    MT_OPF_OUT_OK = 4,     /* has out= */
+    MT_OPF_COMPOSITE = 8,  /* expr or impl: runs other ops, has no backend kernel */
+    MT_OPF_LIST_OUT = 16,  /* returns Tensor[] */
+    MT_OPF_VALUE_OUT = 32, /* returns a number, bool, ... in call->result */
     MT_OPF_RANDOM = 64,
-    MT_OPF_FACTORY = 128,     /* dtype, layout, device, pin_memory, requires_grad keywords */
-    MT_OPF_MUTATES_SELF = 256,/* only exists in place (uniform_, copy_): writes argument 0 */
-    MT_OPF_SCALARS_OK = 512,  /* two Python numbers give a 0-d tensor (add, sub, mul, div, ...) */
-    MT_OPF_NO_IMPL = 1024,    /* catalog entry without an implementation */
-    MT_OPF_DEPRECATED = 2048, /* another signature; spec->index says where an argument goes */
-    MT_OPF_CHECKED = 4096,    /* has a check of its own (dtypes, zero divisors) in front of the
+    MT_OPF_FACTORY = 128,      /* dtype, layout, device, pin_memory, requires_grad keywords */
+    MT_OPF_MUTATES_SELF = 256, /* only exists in place (uniform_, copy_): writes argument 0 */
+    MT_OPF_SCALARS_OK = 512,   /* two Python numbers give a 0-d tensor (add, sub, mul, div, ...) */
+    MT_OPF_NO_IMPL = 1024,     /* catalog entry without an implementation */
+    MT_OPF_DEPRECATED = 2048,  /* another signature; spec->index says where an argument goes */
+    MT_OPF_CHECKED = 4096,     /* has a check of its own (dtypes, zero divisors) in front of the
                                  kernel; asks nothing of floating operands without numbers */
-    MT_OPF_ROW_MAJOR = 8192,  /* pointwise: new results are contiguous whatever the operands are */
+    MT_OPF_ROW_MAJOR = 8192,   /* pointwise: new results are contiguous whatever the operands are */
 };
 
 /* Pointwise: how operands, promotion and loop are chosen. */
 typedef enum mt_promote {
-    MT_PROMOTE_DEFAULT,      /* common dtype of all tensor operands */
-    MT_PROMOTE_FLOAT,        /* the same, integers to the default dtype */
-    MT_PROMOTE_COMPARE,      /* common dtype inside, bool result */
-    MT_PROMOTE_BOOL,         /* the same, each operand tested for non-zero (logical ops) */
-    MT_PROMOTE_REAL,         /* result has the real dtype of the common dtype (abs, angle) */
-    MT_PROMOTE_NONE,         /* operands have one dtype (lerp); wrapped numbers are converted */
-    MT_PROMOTE_FIRST,        /* the dtype of self; others are converted */
-    MT_PROMOTE_WHERE,        /* operand 0 is a bool condition, the others have their common dtype */
-    MT_PROMOTE_MASKED,       /* operand 0 is a bool condition, the result has the dtype of argument
+    MT_PROMOTE_DEFAULT,    /* common dtype of all tensor operands */
+    MT_PROMOTE_FLOAT,      /* the same, integers to the default dtype */
+    MT_PROMOTE_COMPARE,    /* common dtype inside, bool result */
+    MT_PROMOTE_BOOL,       /* the same, each operand tested for non-zero (logical ops) */
+    MT_PROMOTE_REAL,       /* result has the real dtype of the common dtype (abs, angle) */
+    MT_PROMOTE_NONE,       /* operands have one dtype (lerp); wrapped numbers are converted */
+    MT_PROMOTE_FIRST,      /* the dtype of self; others are converted */
+    MT_PROMOTE_WHERE,      /* operand 0 is a bool condition, the others have their common dtype */
+    MT_PROMOTE_MASKED,     /* operand 0 is a bool condition, the result has the dtype of argument
                                 0 (self), others are converted; numbers must fit */
-    MT_PROMOTE_COMPLEX,      /* operands have one dtype, result its complex one (complex, polar) */
-    MT_PROMOTE_FLOAT_REAL,   /* integers to the default dtype, result the real dtype (angle) */
+    MT_PROMOTE_COMPLEX,    /* operands have one dtype, result its complex one (complex, polar) */
+    MT_PROMOTE_FLOAT_REAL, /* integers to the default dtype, result the real dtype (angle) */
 } mt_promote;
 
 typedef enum mt_family {
@@ -190,14 +190,14 @@ typedef enum mt_absent {
 /* An operand is a tensor argument, or a number (kind SCALAR), which takes part as a wrapped
    number. */
 typedef struct mt_pointwise_spec {
-    uint8_t family, promote;   /* mt_family, mt_promote */
-    uint16_t row;              /* row of the family's loop table */
-    uint8_t n_in, in[4];       /* argument indices of the tensor operands */
+    uint8_t family, promote;                /* mt_family, mt_promote */
+    uint16_t row;                           /* row of the family's loop table */
+    uint8_t n_in, in[4];                    /* argument indices of the tensor operands */
     uint8_t n_params, param[MT_MAX_PARAMS]; /* argument indices of numbers handed to the loop */
-    uint16_t dtypes;           /* bit set of compute dtypes that have a loop, to word the error */
-    float ns_per_element;      /* estimated cost, for the parallel grain */
-    bool params_promote;       /* the numbers take part in promotion (clamp) */
-    uint8_t absent[MT_MAX_PARAMS]; /* mt_absent of optional numbers */
+    uint16_t dtypes;                        /* bit set of compute dtypes that have a loop, to word the error */
+    float ns_per_element;                   /* estimated cost, for the parallel grain */
+    bool params_promote;                    /* the numbers take part in promotion (clamp) */
+    uint8_t absent[MT_MAX_PARAMS];          /* mt_absent of optional numbers */
 } mt_pointwise_spec;
 
 /* A reduction over a 2-D block: n_out outputs, each over n_in inputs. See cpu/README.md. */
@@ -206,12 +206,12 @@ typedef struct mt_reduce_loops {
     void (*init)(char *state, int64_t n_out, const void *params);
     /* adds n_in elements to each of n_out states; strides in bytes; `first` is the index along the
        reduced dimension of the first element (argmax). */
-    void (*step)(char *state, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in,
-                 int64_t in_stride, int64_t first, const void *params);
+    void (*step)(char *state, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in, int64_t in_stride,
+                 int64_t first, const void *params);
     void (*merge)(char *state, const char *other, int64_t n_out, const void *params);
     /* writes one or two outputs per state; count is the number of reduced elements */
-    void (*finish)(char *const *out, const int64_t *out_stride, const char *state, int64_t n_out,
-                   int64_t count, const void *params);
+    void (*finish)(char *const *out, const int64_t *out_stride, const char *state, int64_t n_out, int64_t count,
+                   const void *params);
     uint8_t state_size;
 } mt_reduce_loops;
 
@@ -232,22 +232,22 @@ typedef int mt_reduce_runner(const mt_reduce_job *job, mt_device device);
 extern mt_reduce_runner *mt_reduce_runners[MT_DEVICE_TYPE_COUNT]; /* the CPU's stays NULL */
 
 typedef struct mt_reduce_spec {
-    uint16_t row;              /* row of the reduce loop table */
-    uint8_t promote;           /* mt_reduce_promote */
+    uint16_t row;                           /* row of the reduce loop table */
+    uint8_t promote;                        /* mt_reduce_promote */
     int8_t dim_arg, keepdim_arg, dtype_arg; /* argument indices, -1 when absent */
     uint8_t n_params, param[MT_MAX_PARAMS];
     uint16_t dtypes;
-    bool identity;             /* an empty reduction is allowed */
-    bool index_out;            /* the (last) output is int64 (argmax, max.dim) */
+    bool identity;  /* an empty reduction is allowed */
+    bool index_out; /* the (last) output is int64 (argmax, max.dim) */
 } mt_reduce_spec;
 
 typedef enum mt_reduce_promote {
-    MT_REDUCE_SAME,       /* input dtype */
-    MT_REDUCE_SUM,        /* integers and bool to int64 */
-    MT_REDUCE_FLOAT,      /* only floating and complex inputs; RuntimeError otherwise (mean, var) */
-    MT_REDUCE_BOOL,       /* bool, uint8 for uint8 input (any, all) */
-    MT_REDUCE_INDEX,      /* int64 (argmax, count_nonzero) */
-    MT_REDUCE_REAL        /* real dtype of a complex input (norm, var) */
+    MT_REDUCE_SAME,  /* input dtype */
+    MT_REDUCE_SUM,   /* integers and bool to int64 */
+    MT_REDUCE_FLOAT, /* only floating and complex inputs; RuntimeError otherwise (mean, var) */
+    MT_REDUCE_BOOL,  /* bool, uint8 for uint8 input (any, all) */
+    MT_REDUCE_INDEX, /* int64 (argmax, count_nonzero) */
+    MT_REDUCE_REAL   /* real dtype of a complex input (norm, var) */
 } mt_reduce_promote;
 
 struct mt_node;
@@ -259,35 +259,34 @@ typedef enum mt_saved_kind {
     MT_SAVE_DTYPE,      /* dtype of tensor argument k */
     MT_SAVE_DEVICE,
     MT_SAVE_STRIDES,
-    MT_SAVE_OFFSET,     /* storage offset of tensor argument k */
+    MT_SAVE_OFFSET, /* storage offset of tensor argument k */
 } mt_saved_kind;
 
 typedef struct mt_saved_spec {
     uint8_t kind, index;
-    const char *name;  /* attribute name without "_saved_" */
+    const char *name; /* attribute name without "_saved_" */
     /* bit k: the gradient of mt_grad.input[k] uses it; saved only when one of them is needed */
     uint16_t needed_by;
 } mt_saved_spec;
 
 /* grads: one per output of the op, NULL when undefined (never all). out: one slot per edge of the
    node, NULL on entry, filled where mt_node_needs(node, edge). */
-typedef int mt_backward_fn(struct mt_node *node, struct mt_tensor *const *grads,
-                           struct mt_tensor **out);
+typedef int mt_backward_fn(struct mt_node *node, struct mt_tensor *const *grads, struct mt_tensor **out);
 
 typedef struct mt_grad {
-    const char *node_name;        /* "AddBackward0" */
+    const char *node_name; /* "AddBackward0" */
     uint8_t n_saved, n_inputs;
     const mt_saved_spec *saved;
-    const uint8_t *input;         /* argument indices that get a gradient, in argument order */
-    mt_backward_fn *backward;     /* NULL: "not implemented" node that raises */
-    uint8_t constant;             /* bit set of the results whose gradient no formula reads: they are
+    const uint8_t *input;     /* argument indices that get a gradient, in argument order */
+    mt_backward_fn *backward; /* NULL: "not implemented" node that raises */
+    uint8_t constant;         /* bit set of the results whose gradient no formula reads: they are
                                      not differentiable */
 } mt_grad;
 
 typedef struct mt_op {
-    const char *name, *overload;  /* "sum", "dim_IntList" */
-    const char *schema;           /* as in the catalog */
-    const char *where;            /* "reduce.yaml:12" */
+    const char *name, *overload; /* "sum", "dim_IntList" */
+    const char *schema;          /* as in the catalog */
+    const char *where;           /* "reduce.yaml:12" */
     const char *doc;
     const mt_arg_spec *args;
     uint16_t id;
@@ -299,8 +298,8 @@ typedef struct mt_op {
     mt_call_fn *kernel[MT_KEY_COUNT];
     const mt_pointwise_spec *pointwise;
     const mt_reduce_spec *reduce;
-    const mt_grad *grad;          /* NULL: not differentiable */
-    const char *inplace_name;     /* "add_" or NULL */
+    const mt_grad *grad;      /* NULL: not differentiable */
+    const char *inplace_name; /* "add_" or NULL */
 } mt_op;
 
 extern const mt_op mt_op_table[];
@@ -317,14 +316,14 @@ typedef enum mt_variant { MT_VARIANT_FUNCTION, MT_VARIANT_INPLACE, MT_VARIANT_OU
 
 struct mt_call {
     const mt_op *op;
-    uint8_t variant;      /* mt_variant */
+    uint8_t variant; /* mt_variant */
     uint8_t n_args;
-    bool has_result;      /* a MT_OPF_VALUE_OUT op has set result */
-    uint32_t keys;        /* effective keys of the running dispatch level */
+    bool has_result; /* a MT_OPF_VALUE_OUT op has set result */
+    uint32_t keys;   /* effective keys of the running dispatch level */
     int n_outs;
     /* FUNCTION: NULL on entry, new references afterwards. INPLACE: out[0] is a reference to
        argument 0. OUT: references to the tensors given. */
-    mt_tensor **out;      /* out_inline, or a heap block for lists */
+    mt_tensor **out; /* out_inline, or a heap block for lists */
     mt_tensor *out_inline[MT_MAX_OUTS];
     /* set by mt_out_prepare when the kernel works on a temporary */
     mt_tensor *user_out[MT_MAX_OUTS];
@@ -362,14 +361,13 @@ int mt_call_set_list(mt_call *call, int n);
    doesn't match the broadcast shape [..]"). When the given tensor has another dtype or overlaps an
    input in a way the kernel cannot bear (`allow_alias` false), call->out[k] becomes a temporary and
    user_out[k] keeps the destination. */
-int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size,
-                   const int64_t *stride, mt_device device, bool allow_alias);
+int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
+                   mt_device device, bool allow_alias);
 /* Parts of it, for a given tensor (INPLACE, OUT): the refusals (shape in place, device, cast);
    those and the resize. */
-int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size,
-                  mt_device device);
-int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size,
-                 const int64_t *stride, mt_device device);
+int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, mt_device device);
+int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
+                 mt_device device);
 /* Copies temporaries to their destinations. Called by the generated adapter after the kernel. */
 int mt_out_finish(mt_call *call);
 /* Output k of a composite becomes `value` (borrowed). FUNCTION: a new reference. INPLACE and OUT:

@@ -41,19 +41,17 @@ int mt_assert_no_internal_overlap(const mt_tensor *t)
 {
     if (MT_LIKELY(mt_overlap_internal(t) != MT_OVERLAP_YES))
         return 0;
-    return mt_error_set(
-        MT_ERR_RUNTIME,
-        "unsupported operation: more than one element of the written-to tensor refers to a "
-        "single memory location. Please clone() the tensor before performing the operation.");
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "unsupported operation: more than one element of the written-to tensor refers to a "
+                        "single memory location. Please clone() the tensor before performing the operation.");
 }
 
 static int shares_memory(void)
 {
-    return mt_error_set(
-        MT_ERR_RUNTIME,
-        "unsupported operation: some elements of the input tensor and the written-to tensor "
-        "refer to a single memory location. Please clone() the tensor before performing the "
-        "operation.");
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "unsupported operation: some elements of the input tensor and the written-to tensor "
+                        "refer to a single memory location. Please clone() the tensor before performing the "
+                        "operation.");
 }
 
 int mt_assert_no_partial_overlap(const mt_tensor *out, const mt_tensor *in)

@@ -19,8 +19,7 @@ int mt_shape_infer(int64_t *out, const int64_t *size, int ndim, int64_t numel)
                 return mt_error_set(MT_ERR_RUNTIME, "only one dimension can be inferred");
             hole = i;
         } else if (size[i] < 0) {
-            return mt_error_set(MT_ERR_RUNTIME,
-                                "invalid shape dimension %lld at index %d of shape %s",
+            return mt_error_set(MT_ERR_RUNTIME, "invalid shape dimension %lld at index %d of shape %s",
                                 (long long)size[i], i, mt_shape_format(&text, size, ndim));
         } else {
             overflow |= mt_mul_overflow(known, size[i], &known);
@@ -31,11 +30,10 @@ int mt_shape_infer(int64_t *out, const int64_t *size, int ndim, int64_t numel)
         goto invalid;
     if (hole >= 0) {
         if (!overflow && known == 0 && numel == 0)
-            return mt_error_set(
-                MT_ERR_RUNTIME,
-                "cannot reshape tensor of 0 elements into shape %s because the unspecified "
-                "dimension size -1 can be any value and is ambiguous",
-                mt_shape_format(&text, size, ndim));
+            return mt_error_set(MT_ERR_RUNTIME,
+                                "cannot reshape tensor of 0 elements into shape %s because the unspecified "
+                                "dimension size -1 can be any value and is ambiguous",
+                                mt_shape_format(&text, size, ndim));
         if (overflow || known == 0 || numel % known != 0)
             goto invalid;
         out[hole] = numel / known;

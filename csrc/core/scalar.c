@@ -207,8 +207,7 @@ int mt_scalar_store_checked(void *dst, mt_dtype dtype, mt_scalar s)
     };
     bool fits = true;
 
-    if (s.category == MT_CAT_COMPLEX && dtype != MT_DTYPE_b8 && !mt_dtype_is_complex(dtype) &&
-        s.v.c.im != 0)
+    if (s.category == MT_CAT_COMPLEX && dtype != MT_DTYPE_b8 && !mt_dtype_is_complex(dtype) && s.v.c.im != 0)
         fits = false;
     else if (mt_dtype_is_integral(dtype, false))
         fits = fits_int(s, dtype);
@@ -217,8 +216,7 @@ int mt_scalar_store_checked(void *dst, mt_dtype dtype, mt_scalar s)
     else if (dtype != MT_DTYPE_b8 && dtype != MT_DTYPE_c128)
         fits = fits_float(mt_scalar_to_double(s), mt_dtype_to_real(dtype));
     if (!fits)
-        return mt_error_set(MT_ERR_RUNTIME, "value cannot be converted to type %s without overflow",
-                            c_names[dtype]);
+        return mt_error_set(MT_ERR_RUNTIME, "value cannot be converted to type %s without overflow", c_names[dtype]);
     mt_scalar_store(dst, dtype, s);
     return 0;
 }

@@ -9,7 +9,7 @@
 #include "core/dtype.h"
 
 typedef struct mt_scalar {
-    uint8_t category; /* mt_category */
+    uint8_t category;    /* mt_category */
     uint8_t is_unsigned; /* an integer in [2^63, 2^64), bits in i */
     union {
         int64_t i; /* BOOL and INT */
@@ -47,8 +47,8 @@ static inline mt_scalar mt_scalar_from_complex(double re, double im)
     return s;
 }
 
-double mt_scalar_to_double(mt_scalar s);   /* real part of a complex number */
-int64_t mt_scalar_to_int(mt_scalar s);     /* truncates; saturates beyond int64 */
+double mt_scalar_to_double(mt_scalar s); /* real part of a complex number */
+int64_t mt_scalar_to_int(mt_scalar s);   /* truncates; saturates beyond int64 */
 mt_c128 mt_scalar_to_complex(mt_scalar s);
 bool mt_scalar_is_true(mt_scalar s);
 bool mt_scalar_equals_int(mt_scalar s, int64_t i);

@@ -25,8 +25,7 @@ int mt_shape_numel(int64_t *out, int ndim, const int64_t *size, size_t itemsize)
         if (MT_UNLIKELY(size[i] < 0)) {
             mt_shape_text text;
 
-            return mt_error_set(MT_ERR_RUNTIME,
-                                "Trying to create tensor with negative dimension %lld: %s",
+            return mt_error_set(MT_ERR_RUNTIME, "Trying to create tensor with negative dimension %lld: %s",
                                 (long long)size[i], mt_shape_format(&text, size, ndim));
         }
         if (size[i] == 0)
@@ -56,8 +55,7 @@ void mt_shape_contiguous_strides(int64_t *stride, int ndim, const int64_t *size)
 
 /* Positive: `outer` has to change places with `inner`; negative: it must not; 0: no operand
    knows. */
-static int compare_dims(int inner, int outer, const int64_t *size, int n_operands,
-                        const int64_t *const *stride)
+static int compare_dims(int inner, int outer, const int64_t *size, int n_operands, const int64_t *const *stride)
 {
     for (int k = 0; k < n_operands; k++) {
         int64_t a, b;
@@ -77,8 +75,7 @@ static int compare_dims(int inner, int outer, const int64_t *size, int n_operand
 }
 
 /* An insertion sort that steps over dims for which no operand has a preference. */
-void mt_shape_order(uint8_t *order, int ndim, const int64_t *size, int n_operands,
-                    const int64_t *const *stride)
+void mt_shape_order(uint8_t *order, int ndim, const int64_t *size, int n_operands, const int64_t *const *stride)
 {
     for (int i = 0; i < ndim; i++)
         order[i] = (uint8_t)(ndim - 1 - i);
@@ -129,8 +126,8 @@ int mt_shape_channels_last_strides(int64_t *stride, int ndim, const int64_t *siz
     int64_t step = 1;
 
     if (ndim != 4 && ndim != 5)
-        return mt_error_set(MT_ERR_RUNTIME, "required rank %d tensor to use channels_last%s format",
-                            ndim > 4 ? 5 : 4, ndim > 4 ? "_3d" : "");
+        return mt_error_set(MT_ERR_RUNTIME, "required rank %d tensor to use channels_last%s format", ndim > 4 ? 5 : 4,
+                            ndim > 4 ? "_3d" : "");
     stride[1] = 1;
     step = size[1];
     for (int i = ndim - 1; i > 1; i--) {
@@ -170,18 +167,16 @@ int mt_shape_broadcast(mt_shape *inout, int ndim, const int64_t *size)
         if (*a == b || b == 1)
             continue;
         if (*a != 1)
-            return mt_error_set(
-                MT_ERR_RUNTIME,
-                "The size of tensor a (%lld) must match the size of tensor b (%lld) at "
-                "non-singleton dimension %d",
-                (long long)*a, (long long)b, inout->ndim - i);
+            return mt_error_set(MT_ERR_RUNTIME,
+                                "The size of tensor a (%lld) must match the size of tensor b (%lld) at "
+                                "non-singleton dimension %d",
+                                (long long)*a, (long long)b, inout->ndim - i);
         *a = b;
     }
     return 0;
 }
 
-bool mt_shape_is_broadcastable(int ndim, const int64_t *size, int target_ndim,
-                               const int64_t *target)
+bool mt_shape_is_broadcastable(int ndim, const int64_t *size, int target_ndim, const int64_t *target)
 {
     if (ndim > target_ndim)
         return false;
@@ -198,10 +193,9 @@ int mt_dim_wrap(int64_t *inout, int ndim)
     int64_t range = ndim > 0 ? ndim : 1;
 
     if (MT_UNLIKELY(*inout < -range || *inout >= range))
-        return mt_error_set(
-            MT_ERR_INDEX,
-            "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)",
-            (long long)-range, (long long)(range - 1), (long long)*inout);
+        return mt_error_set(MT_ERR_INDEX,
+                            "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)",
+                            (long long)-range, (long long)(range - 1), (long long)*inout);
     if (*inout < 0)
         *inout += range;
     return 0;
@@ -223,9 +217,7 @@ int mt_dims_mask(uint64_t *out, const int64_t *dims, int n, int ndim, bool empty
         if (mt_dim_wrap(&d, ndim) < 0)
             return -1;
         if (mask >> d & 1)
-            return mt_error_set(MT_ERR_RUNTIME,
-                                "dim %lld appears multiple times in the list of dims",
-                                (long long)d);
+            return mt_error_set(MT_ERR_RUNTIME, "dim %lld appears multiple times in the list of dims", (long long)d);
         mask |= UINT64_C(1) << d;
     }
     *out = ndim == 0 ? 0 : mask;
@@ -234,8 +226,8 @@ int mt_dims_mask(uint64_t *out, const int64_t *dims, int n, int ndim, bool empty
 
 /* --- extents --- */
 
-int mt_shape_storage_bytes(size_t *out, int ndim, const int64_t *size, const int64_t *stride,
-                           int64_t offset, size_t itemsize)
+int mt_shape_storage_bytes(size_t *out, int ndim, const int64_t *size, const int64_t *stride, int64_t offset,
+                           size_t itemsize)
 {
     int64_t last = 0, step, bytes;
 
@@ -244,8 +236,7 @@ int mt_shape_storage_bytes(size_t *out, int ndim, const int64_t *size, const int
         if (size[i] == 0)
             return 0;
     for (int i = 0; i < ndim; i++) {
-        if (stride[i] < 0 || mt_mul_overflow(size[i] - 1, stride[i], &step) ||
-            mt_add_overflow(last, step, &last))
+        if (stride[i] < 0 || mt_mul_overflow(size[i] - 1, stride[i], &step) || mt_add_overflow(last, step, &last))
             goto overflow;
     }
     if (mt_add_overflow(last, offset, &last) || mt_add_overflow(last, 1, &last) ||
@@ -256,7 +247,6 @@ int mt_shape_storage_bytes(size_t *out, int ndim, const int64_t *size, const int
 overflow:;
     mt_shape_text sizes, strides;
 
-    return mt_error_set(
-        MT_ERR_RUNTIME, "Storage size calculation overflowed with sizes=%s and strides=%s",
-        mt_shape_format(&sizes, size, ndim), mt_shape_format(&strides, stride, ndim));
+    return mt_error_set(MT_ERR_RUNTIME, "Storage size calculation overflowed with sizes=%s and strides=%s",
+                        mt_shape_format(&sizes, size, ndim), mt_shape_format(&strides, stride, ndim));
 }

@@ -21,8 +21,7 @@ void mt_shape_contiguous_strides(int64_t *stride, int ndim, const int64_t *size)
 /* The order of dimensions in memory as PyTorch chooses it: order[0] is the innermost. The operands
    (strides in any unit, NULL: none) are asked in turn, the first with a preference wins; dims that
    are broadcast (stride 0) have none. */
-void mt_shape_order(uint8_t *order, int ndim, const int64_t *size, int n_operands,
-                    const int64_t *const *stride);
+void mt_shape_order(uint8_t *order, int ndim, const int64_t *size, int n_operands, const int64_t *const *stride);
 /* Dense strides for dimensions in that order. */
 void mt_shape_ordered_strides(int64_t *stride, int ndim, const int64_t *size, const uint8_t *order);
 /* Strides of a dense tensor in the memory order of `like` (same sizes). */
@@ -34,8 +33,7 @@ bool mt_shape_equal(int ndim, const int64_t *a, int ndim_b, const int64_t *b);
 /* inout becomes the broadcast of itself and (ndim, size). RuntimeError: "The size of tensor a (2)
    must match the size of tensor b (3) at non-singleton dimension 0". */
 int mt_shape_broadcast(mt_shape *inout, int ndim, const int64_t *size);
-bool mt_shape_is_broadcastable(int ndim, const int64_t *size, int target_ndim,
-                               const int64_t *target);
+bool mt_shape_is_broadcastable(int ndim, const int64_t *size, int target_ndim, const int64_t *target);
 
 /* Wraps a dim index into [0, ndim); ndim 0 counts as 1. IndexError: "Dimension out of range
    (expected to be in range of [-1, 0], but got 3)". */
@@ -52,17 +50,12 @@ bool mt_shape_view_strides(int64_t *stride, const mt_tensor *t, int ndim, const 
 
 /* Bytes that a geometry reaches from the start of the storage (0 when it has no element); overflow
    is an error. */
-int mt_shape_storage_bytes(size_t *out, int ndim, const int64_t *size, const int64_t *stride,
-                           int64_t offset, size_t itemsize);
+int mt_shape_storage_bytes(size_t *out, int ndim, const int64_t *size, const int64_t *stride, int64_t offset,
+                           size_t itemsize);
 
 /* Several elements on one address (expanded memory)? Exact for sorted strides, else conservative as
    PyTorch is. */
-typedef enum mt_overlap {
-    MT_OVERLAP_NO,
-    MT_OVERLAP_YES,
-    MT_OVERLAP_TOO_HARD,
-    MT_OVERLAP_FULL
-} mt_overlap;
+typedef enum mt_overlap { MT_OVERLAP_NO, MT_OVERLAP_YES, MT_OVERLAP_TOO_HARD, MT_OVERLAP_FULL } mt_overlap;
 mt_overlap mt_overlap_internal(const mt_tensor *t);
 /* NO, FULL (the same elements in the same order), YES (partly), TOO_HARD. */
 mt_overlap mt_overlap_between(const mt_tensor *a, const mt_tensor *b);

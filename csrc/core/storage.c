@@ -101,8 +101,8 @@ int mt_storage_new_zeroed(mt_storage **out, size_t nbytes, mt_device device)
     return 0;
 }
 
-int mt_storage_from_memory(mt_storage **out, void *data, size_t nbytes, mt_device device,
-                           mt_deleter *deleter, void *ctx)
+int mt_storage_from_memory(mt_storage **out, void *data, size_t nbytes, mt_device device, mt_deleter *deleter,
+                           void *ctx)
 {
     if (new_header(out, nbytes, device) < 0)
         return -1;
@@ -170,8 +170,7 @@ int mt_storage_resize(mt_storage *s, size_t nbytes)
     if (new_data(&data, &flags, s, nbytes) < 0)
         return -1;
     if (kept && s->data && data && data != s->data &&
-        mt_device_table[s->device.type]->copy_bytes(data, s->device, s->data, s->device, kept) <
-            0) {
+        mt_device_table[s->device.type]->copy_bytes(data, s->device, s->data, s->device, kept) < 0) {
         if (!(flags & MT_STORAGE_INLINE))
             mt_device_table[s->device.type]->free(data, nbytes, s->device);
         return -1;

@@ -28,7 +28,7 @@ typedef struct mt_storage {
     mt_refcount refs;
     uint16_t flags;
     mt_device device;
-    void *data;   /* NULL for meta and for empty storages */
+    void *data; /* NULL for meta and for empty storages */
     size_t nbytes;
     uint32_t pins;
     mt_deleter *deleter; /* NULL: memory from the device's allocator */
@@ -50,8 +50,8 @@ int mt_storage_new(mt_storage **out, size_t nbytes, mt_device device);
 int mt_storage_new_zeroed(mt_storage **out, size_t nbytes, mt_device device);
 /* Borrowed memory; deleter(ctx) runs exactly once when the storage dies. On failure it is not
    run. */
-int mt_storage_from_memory(mt_storage **out, void *data, size_t nbytes, mt_device device,
-                           mt_deleter *deleter, void *ctx);
+int mt_storage_from_memory(mt_storage **out, void *data, size_t nbytes, mt_device device, mt_deleter *deleter,
+                           void *ctx);
 /* Keeps the first min(old, new) bytes. RuntimeError for borrowed or pinned memory; then
    unchanged. */
 int mt_storage_resize(mt_storage *s, size_t nbytes);

@@ -24,8 +24,7 @@ void (*mt_autograd_destroy)(mt_autograd *meta);
 
 static MT_COLD int too_many_dims(int ndim)
 {
-    return mt_error_set(MT_ERR_RUNTIME, "tensors with more than %d dims are not supported, got %d",
-                        MT_MAX_DIM, ndim);
+    return mt_error_set(MT_ERR_RUNTIME, "tensors with more than %d dims are not supported, got %d", MT_MAX_DIM, ndim);
 }
 
 /* A tensor without storage and without sizes. On failure *out is NULL. */
@@ -109,8 +108,8 @@ static MT_NOINLINE int odd_numel(int64_t *out, mt_tensor *t, const int64_t *size
     return 0;
 }
 
-static inline int new_contiguous(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size,
-                                 mt_device device, storage_maker *make_storage)
+static inline int new_contiguous(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, mt_device device,
+                                 storage_maker *make_storage)
 {
     int64_t numel = 1, nbytes;
     bool is_odd = false;
@@ -146,8 +145,7 @@ int mt_tensor_new(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size
     return new_contiguous(out, dtype, ndim, size, device, mt_storage_new);
 }
 
-int mt_tensor_new_zeroed(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size,
-                         mt_device device)
+int mt_tensor_new_zeroed(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, mt_device device)
 {
     return new_contiguous(out, dtype, ndim, size, device, mt_storage_new_zeroed);
 }
@@ -162,8 +160,8 @@ static void set_dims(mt_tensor *t, const int64_t *size, const int64_t *stride)
     mt_tensor_refresh(t);
 }
 
-int mt_tensor_new_strided(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size,
-                          const int64_t *stride, mt_device device)
+int mt_tensor_new_strided(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
+                          mt_device device)
 {
     size_t nbytes;
     int64_t numel;
@@ -195,8 +193,8 @@ int mt_tensor_new_like(mt_tensor **out, const mt_tensor *like, mt_dtype dtype)
 
 /* --- over existing memory --- */
 
-int mt_tensor_from_storage(mt_tensor **out, mt_storage *storage, mt_dtype dtype, int ndim,
-                           const int64_t *size, const int64_t *stride, int64_t offset)
+int mt_tensor_from_storage(mt_tensor **out, mt_storage *storage, mt_dtype dtype, int ndim, const int64_t *size,
+                           const int64_t *stride, int64_t offset)
 {
     int64_t numel;
     mt_tensor *t;
@@ -260,8 +258,8 @@ static uint16_t view_guards(const mt_tensor *t)
                                                                                     : 0));
 }
 
-int mt_tensor_new_view_dtype(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int ndim,
-                             const int64_t *size, const int64_t *stride, int64_t offset)
+int mt_tensor_new_view_dtype(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int ndim, const int64_t *size,
+                             const int64_t *stride, int64_t offset)
 {
     mt_tensor *v;
 
@@ -277,8 +275,8 @@ int mt_tensor_new_view_dtype(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int 
     return 0;
 }
 
-int mt_tensor_new_view(mt_tensor **out, mt_tensor *t, int ndim, const int64_t *size,
-                       const int64_t *stride, int64_t offset)
+int mt_tensor_new_view(mt_tensor **out, mt_tensor *t, int ndim, const int64_t *size, const int64_t *stride,
+                       int64_t offset)
 {
     return mt_tensor_new_view_dtype(out, t, (mt_dtype)t->dtype, ndim, size, stride, offset);
 }
@@ -317,16 +315,15 @@ int mt_tensor_full_0d(mt_tensor **out, mt_scalar s, mt_dtype dtype, mt_device de
 
     *out = NULL;
     if (s.is_unsigned && mt_dtype_is_integral(dtype, false))
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "value cannot be converted to type int64_t without overflow");
+        return mt_error_set(MT_ERR_RUNTIME, "value cannot be converted to type int64_t without overflow");
     if (mt_tensor_new(&t, dtype, 0, NULL, device) < 0)
         return -1;
     if (device.type == MT_DEVICE_CPU) {
         mt_scalar_store(t->storage->data, dtype, s);
     } else if (device.type != MT_DEVICE_META) {
         mt_scalar_store(value, dtype, s);
-        if (mt_device_table[device.type]->copy_bytes(t->storage->data, device, value, MT_CPU,
-                                                     mt_dtype_size(dtype)) < 0) {
+        if (mt_device_table[device.type]->copy_bytes(t->storage->data, device, value, MT_CPU, mt_dtype_size(dtype)) <
+            0) {
             mt_tensor_unref(t);
             return -1;
         }

@@ -42,8 +42,7 @@ enum {
     MT_FLAG_CUSTOM_VIEW = 8192,    /* made inside a custom Function */
     /* why a view may not be changed in place while gradients are recorded; views of such views
        inherit it */
-    MT_FLAG_GUARDED_VIEW = MT_FLAG_MULTI_VIEW | MT_FLAG_NO_GRAD_VIEW | MT_FLAG_INFERENCE_VIEW |
-        MT_FLAG_CUSTOM_VIEW,
+    MT_FLAG_GUARDED_VIEW = MT_FLAG_MULTI_VIEW | MT_FLAG_NO_GRAD_VIEW | MT_FLAG_INFERENCE_VIEW | MT_FLAG_CUSTOM_VIEW,
 };
 
 typedef struct mt_version {
@@ -57,18 +56,18 @@ typedef struct mt_tensor {
     uint8_t ndim;
     mt_device device;
     uint16_t flags;
-    uint16_t keys;         /* bit set over mt_key: one backend, AUTOGRAD when it requires grad */
+    uint16_t keys; /* bit set over mt_key: one backend, AUTOGRAD when it requires grad */
     /* used while `version` is NULL; of a view: the version at which its history was right */
     uint32_t own_version;
     int64_t numel;
-    int64_t offset;        /* elements from the start of the storage */
-    mt_storage *storage;   /* never NULL; meta tensors have a storage without memory */
-    mt_version *version;   /* shared with views and detached aliases; made when first shared */
-    mt_autograd *autograd; /* NULL for a tensor without gradient needs */
-    struct mt_tensor *base;/* owned; the root of a view, NULL otherwise */
-    void *py;              /* the wrapper, borrowed or owned (see above) */
-    int64_t *size;         /* ndim sizes, then ndim strides (in elements) behind them; */
-    int64_t *stride;       /* inline_dims or one heap block */
+    int64_t offset;         /* elements from the start of the storage */
+    mt_storage *storage;    /* never NULL; meta tensors have a storage without memory */
+    mt_version *version;    /* shared with views and detached aliases; made when first shared */
+    mt_autograd *autograd;  /* NULL for a tensor without gradient needs */
+    struct mt_tensor *base; /* owned; the root of a view, NULL otherwise */
+    void *py;               /* the wrapper, borrowed or owned (see above) */
+    int64_t *size;          /* ndim sizes, then ndim strides (in elements) behind them; */
+    int64_t *stride;        /* inline_dims or one heap block */
     int64_t inline_dims[2 * MT_INLINE_DIM];
 } mt_tensor;
 
@@ -117,26 +116,25 @@ static inline mt_tensor *mt_tensor_move(mt_tensor **t)
 /* Contiguous, uninitialised. RuntimeError for negative sizes and for sizes whose product
    overflows. */
 int mt_tensor_new(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, mt_device device);
-int mt_tensor_new_zeroed(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size,
-                         mt_device device);
+int mt_tensor_new_zeroed(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, mt_device device);
 /* Strides given (in elements, not negative): storage just large enough. */
-int mt_tensor_new_strided(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size,
-                          const int64_t *stride, mt_device device);
+int mt_tensor_new_strided(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
+                          mt_device device);
 /* Strides follow the memory order of `like` (dense: the same permutation; else contiguous in its
    stride order). */
 int mt_tensor_new_like(mt_tensor **out, const mt_tensor *like, mt_dtype dtype);
 /* Geometry over an existing storage, not a view of any tensor. Bounds are checked
    (RuntimeError). */
-int mt_tensor_from_storage(mt_tensor **out, mt_storage *storage, mt_dtype dtype, int ndim,
-                           const int64_t *size, const int64_t *stride, int64_t offset);
+int mt_tensor_from_storage(mt_tensor **out, mt_storage *storage, mt_dtype dtype, int ndim, const int64_t *size,
+                           const int64_t *stride, int64_t offset);
 /* A view: shares storage and version; base is the root base of `t`. stride and offset as for
    as_strided. This is the only maker of views. Autograd is not recorded here. */
-int mt_tensor_new_view(mt_tensor **out, mt_tensor *t, int ndim, const int64_t *size,
-                       const int64_t *stride, int64_t offset);
+int mt_tensor_new_view(mt_tensor **out, mt_tensor *t, int ndim, const int64_t *size, const int64_t *stride,
+                       int64_t offset);
 /* The same with another dtype (view_as_real, view(dtype)): stride and offset count elements of that
    dtype. */
-int mt_tensor_new_view_dtype(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int ndim,
-                             const int64_t *size, const int64_t *stride, int64_t offset);
+int mt_tensor_new_view_dtype(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int ndim, const int64_t *size,
+                             const int64_t *stride, int64_t offset);
 /* An alias that is no view: shares storage; with the version counter (detach) or without
    (.data). */
 int mt_tensor_new_alias(mt_tensor **out, mt_tensor *t, bool share_version);
@@ -150,14 +148,12 @@ int mt_tensor_full_0d(mt_tensor **out, mt_scalar s, mt_dtype dtype, mt_device de
 
 static inline char *mt_tensor_mutable_data(mt_tensor *t)
 {
-    return (char *)mt_storage_mutable_data(t->storage) +
-           t->offset * (int64_t)mt_dtype_size((mt_dtype)t->dtype);
+    return (char *)mt_storage_mutable_data(t->storage) + t->offset * (int64_t)mt_dtype_size((mt_dtype)t->dtype);
 }
 
 static inline const char *mt_tensor_const_data(const mt_tensor *t)
 {
-    return (const char *)mt_storage_const_data(t->storage) +
-           t->offset * (int64_t)mt_dtype_size((mt_dtype)t->dtype);
+    return (const char *)mt_storage_const_data(t->storage) + t->offset * (int64_t)mt_dtype_size((mt_dtype)t->dtype);
 }
 
 static inline bool mt_tensor_is_contiguous(const mt_tensor *t)
@@ -182,8 +178,7 @@ static inline bool mt_tensor_has_plain_strides(const mt_tensor *t)
 /* A view requires grad when its base does, even when the base began to after the view was made. */
 static inline bool mt_tensor_requires_grad(const mt_tensor *t)
 {
-    return (t->flags & MT_FLAG_REQUIRES_GRAD) ||
-           (t->base && (t->base->flags & MT_FLAG_REQUIRES_GRAD));
+    return (t->flags & MT_FLAG_REQUIRES_GRAD) || (t->base && (t->base->flags & MT_FLAG_REQUIRES_GRAD));
 }
 
 static inline bool mt_tensor_is_wrapped_number(const mt_tensor *t)
@@ -212,14 +207,13 @@ static inline size_t mt_tensor_itemsize(const mt_tensor *t)
 /* Does the geometry lie inside the storage? RuntimeError "... are out of bounds for storage of size
    N" otherwise. Storages only get too small by mt_storage_resize, which marks them, so tensors of
    unmarked storages need no check. */
-int mt_storage_check_bounds(const mt_storage *s, mt_dtype dtype, int ndim, const int64_t *size,
-                            const int64_t *stride, int64_t offset);
+int mt_storage_check_bounds(const mt_storage *s, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
+                            int64_t offset);
 static inline int mt_tensor_check_bounds(const mt_tensor *t)
 {
     if (MT_LIKELY(!(t->storage->flags & MT_STORAGE_SHRUNK)))
         return 0;
-    return mt_storage_check_bounds(t->storage, (mt_dtype)t->dtype, t->ndim, t->size, t->stride,
-                                   t->offset);
+    return mt_storage_check_bounds(t->storage, (mt_dtype)t->dtype, t->ndim, t->size, t->stride, t->offset);
 }
 /* The value of a one-element tensor of any device; RuntimeError otherwise. */
 int mt_tensor_item(mt_scalar *out, const mt_tensor *t);
@@ -237,8 +231,7 @@ int mt_tensor_materialize(mt_tensor **out, const mt_tensor *src);
 /* --- changing a tensor in place (geometry) --- */
 
 /* Sizes, strides and offset; recomputes numel and flags. Bounds are the caller's affair. */
-int mt_tensor_set_geometry(mt_tensor *t, int ndim, const int64_t *size, const int64_t *stride,
-                           int64_t offset);
+int mt_tensor_set_geometry(mt_tensor *t, int ndim, const int64_t *size, const int64_t *stride, int64_t offset);
 /* resize_: contiguous strides; grows the storage when needed. On failure nothing has changed. */
 int mt_tensor_resize(mt_tensor *t, int ndim, const int64_t *size);
 /* set_: other storage. Takes a new reference. */

@@ -36,7 +36,7 @@ typedef struct plan {
     phase *phases;
     axis *axes; /* three for each phase number along a dim: axes[dim * max_phases + number] */
     int64_t max_phases, axis_phases[3];
-    mt_conv_frame frame; /* of all groups */
+    mt_conv_frame frame;                   /* of all groups */
     int64_t source_dim[3], source_channel; /* strides in the frame, or of the source itself */
     bool framed;
     const mt_volume *source, *result;
@@ -461,7 +461,8 @@ static bool should_sweep(const plan *p)
     const mt_conv_shape *s = p->s;
     int64_t lanes = p->panel_width / 2, length = p->to_image ? s->image[2] : s->map[2];
     int64_t vectors = (length + lanes - 1) / lanes, columns = (p->columns + lanes - 1) / lanes;
-    double by_pixel = (double)length / (double)(vectors * lanes), by_column = (double)p->columns / (double)(columns * lanes);
+    double by_pixel = (double)length / (double)(vectors * lanes),
+           by_column = (double)p->columns / (double)(columns * lanes);
     int64_t depth = p->source_channels * mt_conv_product(s->kernel);
 
     if (s->stride[2] != 1 || (p->to_image && (s->stride[0] != 1 || s->stride[1] != 1)) || p->result->dim[2] != 1)
@@ -479,7 +480,7 @@ static int convolve(plan *p, const mt_conv_weight *w)
     int rc = -1;
 
     p->panel_width = p->itemsize == 4 ? MT_ISA_PICK(mt_conv_panel_width_f32)(p->columns)
-                                    : MT_ISA_PICK(mt_conv_panel_width_f64)(p->columns);
+                                      : MT_ISA_PICK(mt_conv_panel_width_f64)(p->columns);
     p->n_panels = (p->columns + p->panel_width - 1) / p->panel_width;
     p->sweeps = should_sweep(p);
     MT_TRY(make_axes(p));
@@ -512,11 +513,23 @@ static bool multiply(const mt_conv_shape *s, const mt_volume *source, int64_t so
         return false;
     for (int64_t g = 0; g < s->groups; g++) {
         mt_gemm_batch batch = {s->n, 0, source->batch, result->batch, 0};
-        mt_gemm product = {columns, pixels, source_channels, w.data + g * s->map_channels * s->image_channels * size,
+        mt_gemm product = {columns,
+                           pixels,
+                           source_channels,
+                           w.data + g * s->map_channels * s->image_channels * size,
                            source->data + g * source_channels * source->channel * size,
                            bias ? bias + g * columns * size : NULL,
-                           result->data + g * columns * result->channel * size, w.row, w.col, source->channel, from,
-                           result->channel, to, 1, 0, 1.0, bias ? 1.0 : 0.0};
+                           result->data + g * columns * result->channel * size,
+                           w.row,
+                           w.col,
+                           source->channel,
+                           from,
+                           result->channel,
+                           to,
+                           1,
+                           0,
+                           1.0,
+                           bias ? 1.0 : 0.0};
 
         (size == 4 ? mt_gemm_batched_f32 : mt_gemm_batched_f64)(&product, &batch);
     }
@@ -531,8 +544,13 @@ static bool weight_is_dense(const mt_conv_shape *s, const mt_conv_weight *w)
 int mt_conv_to_map(const mt_conv_shape *s, const mt_volume *image, const mt_conv_weight *weight, const mt_volume *map,
                    const void *bias)
 {
-    plan p = {.s = s, .itemsize = s->dtype == MT_DTYPE_f32 ? 4 : 8, .columns = s->map_channels,
-              .source_channels = s->image_channels, .source = image, .result = map, .bias = bias};
+    plan p = {.s = s,
+              .itemsize = s->dtype == MT_DTYPE_f32 ? 4 : 8,
+              .columns = s->map_channels,
+              .source_channels = s->image_channels,
+              .source = image,
+              .result = map,
+              .bias = bias};
 
     if (mt_conv_is_pointwise(s) && weight_is_dense(s, weight) &&
         multiply(s, image, s->image_channels, (matrix){weight->data, s->image_channels, 1}, map, s->map_channels, bias))
@@ -545,8 +563,14 @@ int mt_conv_to_map(const mt_conv_shape *s, const mt_volume *image, const mt_conv
 int mt_conv_to_image(const mt_conv_shape *s, const mt_volume *map, const mt_conv_weight *weight, const mt_volume *image,
                      const void *bias)
 {
-    plan p = {.s = s, .to_image = true, .itemsize = s->dtype == MT_DTYPE_f32 ? 4 : 8, .columns = s->image_channels,
-              .source_channels = s->map_channels, .source = map, .result = image, .bias = bias};
+    plan p = {.s = s,
+              .to_image = true,
+              .itemsize = s->dtype == MT_DTYPE_f32 ? 4 : 8,
+              .columns = s->image_channels,
+              .source_channels = s->map_channels,
+              .source = map,
+              .result = image,
+              .bias = bias};
 
     if (mt_conv_is_pointwise(s) && weight_is_dense(s, weight) &&
         multiply(s, map, s->map_channels, (matrix){weight->data, 1, s->image_channels}, image, s->image_channels, bias))

@@ -18,13 +18,13 @@ typedef struct mt_gather {
     int64_t n_rows, depth, width; /* width: columns of the panel in use */
     int64_t pitch;                /* elements of a row of the panel: one or two vectors */
     const void *source;
-    const int64_t *row, *offset;  /* of n_rows and depth elements */
-    const void *panel;            /* depth x pitch, the rest of a row is zero */
-    const void *bias;             /* one per column, or NULL */
+    const int64_t *row, *offset; /* of n_rows and depth elements */
+    const void *panel;           /* depth x pitch, the rest of a row is zero */
+    const void *bias;            /* one per column, or NULL */
     void *out;
-    const int64_t *out_row;       /* where each row goes; NULL: row i at i * out_step */
-    int64_t out_step, out_col;    /* distance of columns */
-    bool accumulate;              /* needs out_col 1 */
+    const int64_t *out_row;    /* where each row goes; NULL: row i at i * out_step */
+    int64_t out_step, out_col; /* distance of columns */
+    bool accumulate;           /* needs out_col 1 */
 } mt_gather;
 
 /* Elements of a row of the panels for that many columns. */
@@ -44,8 +44,8 @@ MT_ISA_DECLARE(void, mt_conv_pack_f64,
 typedef struct mt_sweep {
     int64_t n_channels, depth, n_lines, length;
     const void *source, *weight, *bias;
-    int64_t weight_row;            /* elements between the weights of two channels */
-    const int64_t *offset, *line;  /* of depth and n_lines elements */
+    int64_t weight_row;           /* elements between the weights of two channels */
+    const int64_t *offset, *line; /* of depth and n_lines elements */
     void *out;
     const int64_t *out_line;
     int64_t out_channel;
@@ -54,10 +54,12 @@ MT_ISA_DECLARE(void, mt_conv_sweep_f32, (const mt_sweep *s));
 MT_ISA_DECLARE(void, mt_conv_sweep_f64, (const mt_sweep *s));
 
 /* The sum over lines and x < length of a[line_a + x] * b[line_b + x]. */
-MT_ISA_DECLARE(double, mt_conv_dot_f32, (const float *a, const int64_t *line_a, const float *b, const int64_t *line_b,
-                                         int64_t n_lines, int64_t length));
-MT_ISA_DECLARE(double, mt_conv_dot_f64, (const double *a, const int64_t *line_a, const double *b, const int64_t *line_b,
-                                         int64_t n_lines, int64_t length));
+MT_ISA_DECLARE(double, mt_conv_dot_f32,
+               (const float *a, const int64_t *line_a, const float *b, const int64_t *line_b, int64_t n_lines,
+                int64_t length));
+MT_ISA_DECLARE(double, mt_conv_dot_f64,
+               (const double *a, const int64_t *line_a, const double *b, const int64_t *line_b, int64_t n_lines,
+                int64_t length));
 
 enum { MT_CONV_SLACK = 64 }; /* elements that a source has behind its end for the sweep */
 

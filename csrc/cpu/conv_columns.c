@@ -28,15 +28,15 @@ bool mt_conv_suits_columns(const mt_conv_shape *s, const mt_conv_weight *w)
 }
 
 /* n elements between a column and a line of the image, `step` apart there. */
-#define MOVE(name, T)                                                                                          \
-    static inline void name(T *column, T *image, int64_t step, int64_t n, bool add)                            \
-    {                                                                                                          \
-        if (add)                                                                                               \
-            for (int64_t i = 0; i < n; i++)                                                                    \
-                image[i * step] += column[i];                                                                  \
-        else                                                                                                   \
-            for (int64_t i = 0; i < n; i++)                                                                    \
-                column[i] = image[i * step];                                                                   \
+#define MOVE(name, T)                                                               \
+    static inline void name(T *column, T *image, int64_t step, int64_t n, bool add) \
+    {                                                                               \
+        if (add)                                                                    \
+            for (int64_t i = 0; i < n; i++)                                         \
+                image[i * step] += column[i];                                       \
+        else                                                                        \
+            for (int64_t i = 0; i < n; i++)                                         \
+                column[i] = image[i * step];                                        \
     }
 MOVE(move_f32, float)
 MOVE(move_f64, double)
@@ -58,8 +58,9 @@ static void each_run(const job *j, int64_t image, int64_t channel, int64_t tap, 
             int64_t z = a * s->stride[0] - s->pad[0] + r[0] * s->dilation[0];
             int64_t y = b * s->stride[1] - s->pad[1] + r[1] * s->dilation[1];
             char *to = column + ((a * s->map[1] + b) * s->map[2] + first) * j->size;
-            char *from = plane + (z * j->image->dim[0] + y * j->image->dim[1] +
-                                  (first * stride + shift) * j->image->dim[2]) * j->size;
+            char *from =
+                plane +
+                (z * j->image->dim[0] + y * j->image->dim[1] + (first * stride + shift) * j->image->dim[2]) * j->size;
 
             if (first > last || z < 0 || z >= s->image[0] || y < 0 || y >= s->image[1])
                 continue;
@@ -105,7 +106,8 @@ static void move_map(const job *j, bool to_flat)
                 int64_t a = p / (s->map[1] * s->map[2]), b = p / s->map[2] % s->map[1], x = p % s->map[2];
                 char *flat = j->flat + (o * j->all_pixels + n * j->pixels + p) * j->size;
                 char *map = j->map->data + (n * j->map->batch + (j->group * s->map_channels + o) * j->map->channel +
-                                            a * j->map->dim[0] + b * j->map->dim[1] + x * j->map->dim[2]) * j->size;
+                                            a * j->map->dim[0] + b * j->map->dim[1] + x * j->map->dim[2]) *
+                                               j->size;
 
                 memcpy(to_flat ? flat : map, to_flat ? map : flat, (size_t)j->size);
             }
@@ -135,8 +137,8 @@ static void multiply(const mt_gemm *g, int64_t size)
     (size == 4 ? mt_gemm_f32 : mt_gemm_f64)(g);
 }
 
-int mt_conv_columns_to_map(const mt_conv_shape *s, const mt_volume *image, const mt_conv_weight *w, const mt_volume *map,
-                           const void *bias)
+int mt_conv_columns_to_map(const mt_conv_shape *s, const mt_volume *image, const mt_conv_weight *w,
+                           const mt_volume *map, const void *bias)
 {
     job j = {.s = s, .image = image, .map = map};
     mt_conv_arena arena;
@@ -146,9 +148,23 @@ int mt_conv_columns_to_map(const mt_conv_shape *s, const mt_volume *image, const
     memset(j.columns, 0, (size_t)(j.depth * j.all_pixels * j.size));
     for (j.group = 0; j.group < s->groups; j.group++) {
         int64_t first = j.group * s->map_channels;
-        mt_gemm g = {s->map_channels, j.all_pixels, j.depth, w->data + first * w->out * j.size, j.columns,
-                     bias ? (const char *)bias + first * j.size : NULL, j.flat, w->out, 1, j.all_pixels, 1, j.all_pixels, 1,
-                     1, 0, 1.0, bias ? 1.0 : 0.0};
+        mt_gemm g = {s->map_channels,
+                     j.all_pixels,
+                     j.depth,
+                     w->data + first * w->out * j.size,
+                     j.columns,
+                     bias ? (const char *)bias + first * j.size : NULL,
+                     j.flat,
+                     w->out,
+                     1,
+                     j.all_pixels,
+                     1,
+                     j.all_pixels,
+                     1,
+                     1,
+                     0,
+                     1.0,
+                     bias ? 1.0 : 0.0};
 
         if (map_is_flat(&j)) {
             g.c = map_group(&j);
@@ -171,7 +187,8 @@ static void fill_image(const job *j, const char *bias)
             for (int64_t p = 0; p < mt_conv_product(s->image); p++) {
                 int64_t a = p / (s->image[1] * s->image[2]), b = p / s->image[2] % s->image[1], x = p % s->image[2];
                 char *to = j->image->data + (n * j->image->batch + c * j->image->channel + a * j->image->dim[0] +
-                                             b * j->image->dim[1] + x * j->image->dim[2]) * j->size;
+                                             b * j->image->dim[1] + x * j->image->dim[2]) *
+                                                j->size;
 
                 if (bias)
                     memcpy(to, bias + c * j->size, (size_t)j->size);
@@ -180,8 +197,8 @@ static void fill_image(const job *j, const char *bias)
             }
 }
 
-int mt_conv_columns_to_image(const mt_conv_shape *s, const mt_volume *map, const mt_conv_weight *w, const mt_volume *image,
-                             const void *bias)
+int mt_conv_columns_to_image(const mt_conv_shape *s, const mt_volume *map, const mt_conv_weight *w,
+                             const mt_volume *image, const void *bias)
 {
     job j = {.s = s, .image = image, .map = map};
     mt_conv_arena arena;
@@ -190,8 +207,23 @@ int mt_conv_columns_to_image(const mt_conv_shape *s, const mt_volume *map, const
         return -1;
     fill_image(&j, bias);
     for (j.group = 0; j.group < s->groups; j.group++) {
-        mt_gemm g = {j.depth, j.all_pixels, s->map_channels, w->data + j.group * s->map_channels * w->out * j.size, j.flat,
-                     NULL, j.columns, 1, w->out, j.all_pixels, 1, j.all_pixels, 1, 0, 0, 1.0, 0.0};
+        mt_gemm g = {j.depth,
+                     j.all_pixels,
+                     s->map_channels,
+                     w->data + j.group * s->map_channels * w->out * j.size,
+                     j.flat,
+                     NULL,
+                     j.columns,
+                     1,
+                     w->out,
+                     j.all_pixels,
+                     1,
+                     j.all_pixels,
+                     1,
+                     0,
+                     0,
+                     1.0,
+                     0.0};
 
         if (map_is_flat(&j)) {
             g.b = map_group(&j);

@@ -14,7 +14,7 @@
 
 #if defined(__AVX512F__) || defined(__aarch64__)
 #define MR 14
-#define EACH_HEIGHT(apply) \
+#define EACH_HEIGHT(apply)                                                                                         \
     apply(1) apply(2) apply(3) apply(4) apply(5) apply(6) apply(7) apply(8) apply(9) apply(10) apply(11) apply(12) \
         apply(13) apply(14)
 #define SWEEP_MR 12

@@ -78,8 +78,11 @@ static void sizes_of(int64_t out[3], const mt_tensor *t, int nd)
 /* image and map are the two sides; the weight is [map channels][image channels / groups][taps] either way. */
 static mt_conv_shape shape_of(const mt_conv_args *a, const mt_tensor *image, const mt_tensor *map)
 {
-    mt_conv_shape s = {.dtype = (mt_dtype)image->dtype, .n = image->size[0], .groups = a->groups,
-                       .image_channels = image->size[1] / a->groups, .map_channels = map->size[1] / a->groups};
+    mt_conv_shape s = {.dtype = (mt_dtype)image->dtype,
+                       .n = image->size[0],
+                       .groups = a->groups,
+                       .image_channels = image->size[1] / a->groups,
+                       .map_channels = map->size[1] / a->groups};
 
     sizes_of(s.image, image, a->nd);
     sizes_of(s.map, map, a->nd);
@@ -185,11 +188,12 @@ static void integers_to(const mt_conv_shape *s, const mt_volume *from, const mt_
     for (int64_t i = 0; i < s->n * channels * pixels; i++) {
         int64_t p = i % pixels, c = i / pixels % channels, n = i / pixels / channels;
         int64_t at[3] = {p / (size[1] * size[2]), p / size[2] % size[1], p % size[2]};
-        uint64_t sum = (uint64_t)(bias ? bias[c] : 0) + (to_image ? integer_image_pixel(s, from, w, n, c, at)
-                                                                  : integer_pixel(s, from, w, n, c, at));
+        uint64_t sum = (uint64_t)(bias ? bias[c] : 0) +
+                       (to_image ? integer_image_pixel(s, from, w, n, c, at) : integer_pixel(s, from, w, n, c, at));
 
-        ((int64_t *)to->data)[n * to->batch + c * to->channel + at[0] * to->dim[0] + at[1] * to->dim[1] +
-                              at[2] * to->dim[2]] = (int64_t)sum;
+        ((int64_t *)
+             to->data)[n * to->batch + c * to->channel + at[0] * to->dim[0] + at[1] * to->dim[1] + at[2] * to->dim[2]] =
+            (int64_t)sum;
     }
 }
 
@@ -249,33 +253,33 @@ typedef struct bias_job {
 } bias_job;
 
 /* Sums of one channel: lines in eight lanes, the lanes in double. */
-#define CHANNEL_SUM(name, T)                                                                                          \
-    static double name(const mt_tensor *g, int64_t channel)                                                           \
-    {                                                                                                                 \
-        const T *data = (const T *)mt_tensor_const_data(g) + channel * g->stride[1];                                  \
-        int64_t length = g->size[g->ndim - 1], step = g->stride[g->ndim - 1], lines = 1;                              \
-        double total = 0;                                                                                             \
-                                                                                                                      \
-        for (int i = 2; i < g->ndim - 1; i++)                                                                         \
-            lines *= g->size[i];                                                                                      \
-        for (int64_t n = 0; n < g->size[0]; n++)                                                                      \
-            for (int64_t line = 0; line < lines; line++) {                                                            \
-                int64_t left = line, at = n * g->stride[0], x = 0;                                                    \
-                T lane[8] = {0};                                                                                      \
-                                                                                                                      \
-                for (int i = g->ndim - 2; i >= 2; i--) {                                                              \
-                    at += left % g->size[i] * g->stride[i];                                                           \
-                    left /= g->size[i];                                                                               \
-                }                                                                                                     \
-                for (; x + 8 <= length; x += 8)                                                                       \
-                    for (int q = 0; q < 8; q++)                                                                       \
-                        lane[q] += data[at + (x + q) * step];                                                         \
-                for (; x < length; x++)                                                                               \
-                    lane[x % 8] += data[at + x * step];                                                               \
-                for (int q = 0; q < 8; q++)                                                                           \
-                    total += (double)lane[q];                                                                         \
-            }                                                                                                         \
-        return total;                                                                                                 \
+#define CHANNEL_SUM(name, T)                                                             \
+    static double name(const mt_tensor *g, int64_t channel)                              \
+    {                                                                                    \
+        const T *data = (const T *)mt_tensor_const_data(g) + channel * g->stride[1];     \
+        int64_t length = g->size[g->ndim - 1], step = g->stride[g->ndim - 1], lines = 1; \
+        double total = 0;                                                                \
+                                                                                         \
+        for (int i = 2; i < g->ndim - 1; i++)                                            \
+            lines *= g->size[i];                                                         \
+        for (int64_t n = 0; n < g->size[0]; n++)                                         \
+            for (int64_t line = 0; line < lines; line++) {                               \
+                int64_t left = line, at = n * g->stride[0], x = 0;                       \
+                T lane[8] = {0};                                                         \
+                                                                                         \
+                for (int i = g->ndim - 2; i >= 2; i--) {                                 \
+                    at += left % g->size[i] * g->stride[i];                              \
+                    left /= g->size[i];                                                  \
+                }                                                                        \
+                for (; x + 8 <= length; x += 8)                                          \
+                    for (int q = 0; q < 8; q++)                                          \
+                        lane[q] += data[at + (x + q) * step];                            \
+                for (; x < length; x++)                                                  \
+                    lane[x % 8] += data[at + x * step];                                  \
+                for (int q = 0; q < 8; q++)                                              \
+                    total += (double)lane[q];                                            \
+            }                                                                            \
+        return total;                                                                    \
     }
 CHANNEL_SUM(channel_sum_f32, float)
 CHANNEL_SUM(channel_sum_f64, double)
@@ -337,9 +341,9 @@ static int zero(mt_tensor *t)
 
 /* Gradients that are wanted have been allocated by the meta rule, dense; the weight's is contiguous. */
 int mt_cpu_convolution_backward(mt_tensor *out0, mt_tensor *out1, mt_tensor *out2, mt_tensor *grad_output,
-                                mt_tensor *input, mt_tensor *weight, mt_ints bias_sizes, mt_ints stride, mt_ints padding,
-                                mt_ints dilation, bool transposed, mt_ints output_padding, int64_t groups,
-                                mt_ints output_mask)
+                                mt_tensor *input, mt_tensor *weight, mt_ints bias_sizes, mt_ints stride,
+                                mt_ints padding, mt_ints dilation, bool transposed, mt_ints output_padding,
+                                int64_t groups, mt_ints output_mask)
 {
     mt_tensor *outs[3] = {out0, out1, out2}, *ins[3] = {grad_output, input, weight};
     mt_tensor *t[6] = {NULL, NULL, NULL, NULL, NULL, NULL};

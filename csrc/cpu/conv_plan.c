@@ -71,7 +71,8 @@ void mt_conv_frame_fill(const mt_conv_frame *f, void *dst, const mt_volume *src,
             const char *from = src->data + (image * src->batch + c * src->channel + z * src->dim[0]) * itemsize;
 
             for (int64_t y = 0; y < f->inner[1]; y++)
-                copy_line(to + y * line * itemsize, from + y * src->dim[1] * itemsize, src->dim[2], f->inner[2], itemsize);
+                copy_line(to + y * line * itemsize, from + y * src->dim[1] * itemsize, src->dim[2], f->inner[2],
+                          itemsize);
         }
 }
 

@@ -35,16 +35,17 @@ int mt_conv_to_map(const mt_conv_shape *s, const mt_volume *image, const mt_conv
 int mt_conv_to_image(const mt_conv_shape *s, const mt_volume *map, const mt_conv_weight *weight, const mt_volume *image,
                      const void *bias);
 /* weight must be contiguous. */
-int mt_conv_to_weight(const mt_conv_shape *s, const mt_volume *image, const mt_volume *map, const mt_conv_weight *weight);
+int mt_conv_to_weight(const mt_conv_shape *s, const mt_volume *image, const mt_volume *map,
+                      const mt_conv_weight *weight);
 
 /* --- shared by the files of the family --- */
 
 /* Few pixels, large weight (conv_columns.c). */
 bool mt_conv_suits_columns(const mt_conv_shape *s, const mt_conv_weight *w);
-int mt_conv_columns_to_map(const mt_conv_shape *s, const mt_volume *image, const mt_conv_weight *w, const mt_volume *map,
-                           const void *bias);
-int mt_conv_columns_to_image(const mt_conv_shape *s, const mt_volume *map, const mt_conv_weight *w, const mt_volume *image,
-                             const void *bias);
+int mt_conv_columns_to_map(const mt_conv_shape *s, const mt_volume *image, const mt_conv_weight *w,
+                           const mt_volume *map, const void *bias);
+int mt_conv_columns_to_image(const mt_conv_shape *s, const mt_volume *map, const mt_conv_weight *w,
+                             const mt_volume *image, const void *bias);
 
 /* Memory of one call, freed together. */
 typedef struct mt_conv_arena {

@@ -108,11 +108,11 @@ static MT_ALWAYS_INLINE void ME(gather_tile)(const int mr, const int nv, int64_t
     }
 }
 
-#define GATHER(mr, nv)                                                                                              \
-    static void ME(gather_##mr##_##nv)(int64_t depth, const T *source, const int64_t *row, const int64_t *offset,   \
-                                       const T *panel, int64_t pitch, T *buffer)                                    \
-    {                                                                                                               \
-        ME(gather_tile)(mr, nv, depth, source, row, offset, panel, pitch, buffer);                                  \
+#define GATHER(mr, nv)                                                                                            \
+    static void ME(gather_##mr##_##nv)(int64_t depth, const T *source, const int64_t *row, const int64_t *offset, \
+                                       const T *panel, int64_t pitch, T *buffer)                                  \
+    {                                                                                                             \
+        ME(gather_tile)(mr, nv, depth, source, row, offset, panel, pitch, buffer);                                \
     }
 #define GATHERS(mr) GATHER(mr, 1) GATHER(mr, 2)
 #define GATHER_ROW(mr) [mr] = {ME(gather_##mr##_1), ME(gather_##mr##_2)},
@@ -212,8 +212,8 @@ int64_t MT_ISA_NAME(ME(mt_conv_panel_width))(int64_t columns)
 /* --- sweeps --- */
 
 /* mr channels of one line, from x to x + length; the last vector is masked when it is written. */
-static MT_ALWAYS_INLINE void ME(sweep_tile)(const int mr, const int nv, const mt_sweep *s, const T *source, const T *weight,
-                                            const T *bias, T *out, int64_t n_last)
+static MT_ALWAYS_INLINE void ME(sweep_tile)(const int mr, const int nv, const mt_sweep *s, const T *source,
+                                            const T *weight, const T *bias, T *out, int64_t n_last)
 {
     V acc[SWEEP_MR][4];
     const int64_t *offset = s->offset;
@@ -258,11 +258,11 @@ static MT_ALWAYS_INLINE void ME(sweep_tile)(const int mr, const int nv, const mt
 
 typedef void ME(sweep_fn)(const mt_sweep *s, const T *source, const T *weight, const T *bias, T *out, int64_t n_last);
 
-#define SWEEP(mr, nv)                                                                                                  \
-    static void ME(sweep_##mr##_##nv)(const mt_sweep *s, const T *source, const T *weight, const T *bias, T *out,      \
-                                      int64_t n_last)                                                                  \
-    {                                                                                                                  \
-        ME(sweep_tile)(mr, nv, s, source, weight, bias, out, n_last);                                                  \
+#define SWEEP(mr, nv)                                                                                             \
+    static void ME(sweep_##mr##_##nv)(const mt_sweep *s, const T *source, const T *weight, const T *bias, T *out, \
+                                      int64_t n_last)                                                             \
+    {                                                                                                             \
+        ME(sweep_tile)(mr, nv, s, source, weight, bias, out, n_last);                                             \
     }
 #define SWEEPS(mr) SWEEP(mr, 1) SWEEP(mr, 2)
 #define SWEEP_ROW(mr) [mr] = {ME(sweep_##mr##_1), ME(sweep_##mr##_2)},
@@ -319,8 +319,8 @@ void MT_ISA_NAME(ME(mt_conv_sweep))(const mt_sweep *s)
 
 /* --- dot products of planes --- */
 
-double MT_ISA_NAME(ME(mt_conv_dot))(const T *a, const int64_t *line_a, const T *b, const int64_t *line_b, int64_t n_lines,
-                                    int64_t length)
+double MT_ISA_NAME(ME(mt_conv_dot))(const T *a, const int64_t *line_a, const T *b, const int64_t *line_b,
+                                    int64_t n_lines, int64_t length)
 {
     double total = 0;
 

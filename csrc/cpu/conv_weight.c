@@ -18,13 +18,13 @@ typedef struct job {
     const mt_volume *image, *map;
     const mt_conv_weight *weight;
     int itemsize;
-    int64_t taps, depth, pixels;         /* depth: image channels * taps, the rows of the result */
+    int64_t taps, depth, pixels; /* depth: image channels * taps, the rows of the result */
     int64_t panel_width, n_panels, row_blocks;
     mt_conv_frame frame;
-    int64_t frame_bytes, map_bytes;      /* of one image */
-    int64_t *row, *pixel;                /* where a row starts in the frame; where a pixel lies */
-    char *frames, *maps, *sums;          /* sums: [group][panel][depth][width] */
-    int64_t first, n;                    /* the wave */
+    int64_t frame_bytes, map_bytes; /* of one image */
+    int64_t *row, *pixel;           /* where a row starts in the frame; where a pixel lies */
+    char *frames, *maps, *sums;     /* sums: [group][panel][depth][width] */
+    int64_t first, n;               /* the wave */
 } job;
 
 enum { ROWS_PER_BLOCK = 56, WAVE_BYTES = 1 << 20 };
@@ -43,7 +43,8 @@ static void turn_map(const job *j, int64_t image, char *dst)
             const char *src = j->map->data + (image * j->map->batch + channel * j->map->channel) * size;
 
             for (int64_t line = 0; line < (flat ? 1 : lines); line++) {
-                const char *from = src + ((line / s->map[1]) * j->map->dim[0] + (line % s->map[1]) * j->map->dim[1]) * size;
+                const char *from =
+                    src + ((line / s->map[1]) * j->map->dim[0] + (line % s->map[1]) * j->map->dim[1]) * size;
                 char *to = dst + line * n * j->panel_width * size;
 
                 if (size == 4)
@@ -118,9 +119,11 @@ static void store_sums(const job *j)
         char *dst = j->weight->data + ((at / j->n_panels) * s->map_channels + panel * j->panel_width) * j->depth * size;
 
         if (size == 4)
-            MT_ISA_PICK(mt_conv_pack_f32)((float *)dst, j->depth, (const float *)src, j->panel_width, 1, j->depth, width);
+            MT_ISA_PICK(mt_conv_pack_f32)((float *)dst, j->depth, (const float *)src, j->panel_width, 1, j->depth,
+                                          width);
         else
-            MT_ISA_PICK(mt_conv_pack_f64)((double *)dst, j->depth, (const double *)src, j->panel_width, 1, j->depth, width);
+            MT_ISA_PICK(mt_conv_pack_f64)((double *)dst, j->depth, (const double *)src, j->panel_width, 1, j->depth,
+                                          width);
     }
 }
 
@@ -136,8 +139,8 @@ static void fill_tables(job *j)
         for (int64_t a = 0; a < s->kernel[0]; a++)
             for (int64_t b = 0; b < s->kernel[1]; b++)
                 for (int64_t r = 0; r < s->kernel[2]; r++)
-                    j->row[n++] = c * j->frame.plane +
-                                  ((a * s->dilation[0]) * size[1] + b * s->dilation[1]) * size[2] + r * s->dilation[2];
+                    j->row[n++] = c * j->frame.plane + ((a * s->dilation[0]) * size[1] + b * s->dilation[1]) * size[2] +
+                                  r * s->dilation[2];
     n = 0;
     for (int64_t a = 0; a < s->map[0]; a++)
         for (int64_t b = 0; b < s->map[1]; b++)
@@ -224,8 +227,8 @@ static int run(job *j, bool by_channel)
 {
     const mt_conv_shape *s = j->s;
     int64_t sums = by_channel ? 0 : s->groups * j->n_panels * j->depth * j->panel_width * j->itemsize, wave;
-    size_t tables = mt_conv_round((size_t)j->depth * sizeof(int64_t)) +
-                    mt_conv_round((size_t)(2 * j->pixels) * sizeof(int64_t));
+    size_t tables =
+        mt_conv_round((size_t)j->depth * sizeof(int64_t)) + mt_conv_round((size_t)(2 * j->pixels) * sizeof(int64_t));
     double flops_ns = mt_conv_cost_ns(s);
     mt_conv_arena arena;
 
@@ -267,25 +270,40 @@ static int run(job *j, bool by_channel)
 static bool multiply(const job *j)
 {
     const mt_conv_shape *s = j->s;
-    int64_t from = mt_conv_flat_stride(j->image, s->image), to = mt_conv_flat_stride(j->map, s->map), size = j->itemsize;
+    int64_t from = mt_conv_flat_stride(j->image, s->image), to = mt_conv_flat_stride(j->map, s->map),
+            size = j->itemsize;
 
     if (!from || !to)
         return false;
     for (int64_t g = 0; g < s->groups; g++)
         for (int64_t i = 0; i < s->n; i++) {
             char *out = j->weight->data + g * s->map_channels * s->image_channels * size;
-            mt_gemm product = {s->map_channels, s->image_channels, j->pixels,
+            mt_gemm product = {s->map_channels,
+                               s->image_channels,
+                               j->pixels,
                                j->map->data + (i * j->map->batch + g * s->map_channels * j->map->channel) * size,
-                               j->image->data + (i * j->image->batch + g * s->image_channels * j->image->channel) * size,
-                               out, out, j->map->channel, to, from, j->image->channel, s->image_channels, 1,
-                               s->image_channels, 1, 1.0, i > 0 ? 1.0 : 0.0};
+                               j->image->data +
+                                   (i * j->image->batch + g * s->image_channels * j->image->channel) * size,
+                               out,
+                               out,
+                               j->map->channel,
+                               to,
+                               from,
+                               j->image->channel,
+                               s->image_channels,
+                               1,
+                               s->image_channels,
+                               1,
+                               1.0,
+                               i > 0 ? 1.0 : 0.0};
 
             (size == 4 ? mt_gemm_f32 : mt_gemm_f64)(&product);
         }
     return true;
 }
 
-int mt_conv_to_weight(const mt_conv_shape *s, const mt_volume *image, const mt_volume *map, const mt_conv_weight *weight)
+int mt_conv_to_weight(const mt_conv_shape *s, const mt_volume *image, const mt_volume *map,
+                      const mt_conv_weight *weight)
 {
     job j = {.s = s, .image = image, .map = map, .weight = weight, .itemsize = s->dtype == MT_DTYPE_f32 ? 4 : 8};
     int64_t total = 0;

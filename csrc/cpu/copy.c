@@ -12,8 +12,9 @@
 #include "cpu/cpu_internal.h"
 
 enum {
-    TINY_ROW = 16, TINY_DENSE_ROW = 8, /* elements; shorter rows are taken in columns ... */
-    TINY_RATIO = 4,                    /* ... where the next dim is this many times as long */
+    TINY_ROW = 16,
+    TINY_DENSE_ROW = 8, /* elements; shorter rows are taken in columns ... */
+    TINY_RATIO = 4,     /* ... where the next dim is this many times as long */
     COLUMN_BLOCK = 512,
     LONG_FILL = 1024, /* elements */
     FILL_RUN = 4096,  /* bytes */
@@ -67,8 +68,7 @@ static void widen_items(copy_plan *p)
 }
 
 /* False: nothing to copy. */
-static bool plan_copy(copy_plan *p, const int64_t *dst_stride, const int64_t *src_stride,
-                      const int64_t *size, int ndim)
+static bool plan_copy(copy_plan *p, const int64_t *dst_stride, const int64_t *src_stride, const int64_t *size, int ndim)
 {
     int n = 0, kept = 0;
 
@@ -108,8 +108,7 @@ static bool plan_copy(copy_plan *p, const int64_t *dst_stride, const int64_t *sr
 }
 
 /* Addresses of the block with number `index` over the dims from `first` on, without `skip`. */
-static void locate(const copy_plan *p, int first, int skip, int64_t index, char **dst,
-                   const char **src)
+static void locate(const copy_plan *p, int first, int skip, int64_t index, char **dst, const char **src)
 {
     *dst = p->dst;
     *src = p->src;
@@ -203,14 +202,14 @@ static void copy_bands(void *ctx, int64_t begin, int64_t end)
         const char *src;
 
         locate(p, 1, p->across, b / bands, &dst, &src);
-        mt_cpu_transpose(dst + first * p->dst_stride[p->across], p->dst_stride[p->across],
-                         src + first * p->itemsize, p->src_stride[0],
-                         rows < MT_TRANSPOSE_BAND ? rows : MT_TRANSPOSE_BAND, p->size[0], p->itemsize);
+        mt_cpu_transpose(dst + first * p->dst_stride[p->across], p->dst_stride[p->across], src + first * p->itemsize,
+                         p->src_stride[0], rows < MT_TRANSPOSE_BAND ? rows : MT_TRANSPOSE_BAND, p->size[0],
+                         p->itemsize);
     }
 }
 
-void mt_cpu_copy_strided(char *dst, const int64_t *dst_stride, const char *src,
-                         const int64_t *src_stride, const int64_t *size, int ndim, size_t itemsize)
+void mt_cpu_copy_strided(char *dst, const int64_t *dst_stride, const char *src, const int64_t *src_stride,
+                         const int64_t *size, int ndim, size_t itemsize)
 {
     copy_plan p;
     int64_t blocks = 1;
@@ -295,26 +294,26 @@ void mt_cpu_fill(char *dst, const void *value, size_t itemsize, int64_t n)
 
 /* --- zeros --- */
 
-#define DEFINE_HAS_ZERO(bits)                                                               \
-    static bool has_zero_##bits(const char *data, int64_t stride, int64_t n)                \
-    {                                                                                       \
-        for (int64_t begin = 0; begin < n; begin += 1024) {                                 \
-            int64_t end = n - begin < 1024 ? n : begin + 1024;                              \
-            unsigned found = 0;                                                             \
-                                                                                            \
-            if (stride == bits / 8) {                                                       \
-                const uint##bits##_t *p = (const uint##bits##_t *)(const void *)data;       \
-                                                                                            \
-                for (int64_t i = begin; i < end; i++)                                       \
-                    found |= p[i] == 0;                                                     \
-            } else {                                                                        \
-                for (int64_t i = begin; i < end; i++)                                       \
+#define DEFINE_HAS_ZERO(bits)                                                                 \
+    static bool has_zero_##bits(const char *data, int64_t stride, int64_t n)                  \
+    {                                                                                         \
+        for (int64_t begin = 0; begin < n; begin += 1024) {                                   \
+            int64_t end = n - begin < 1024 ? n : begin + 1024;                                \
+            unsigned found = 0;                                                               \
+                                                                                              \
+            if (stride == bits / 8) {                                                         \
+                const uint##bits##_t *p = (const uint##bits##_t *)(const void *)data;         \
+                                                                                              \
+                for (int64_t i = begin; i < end; i++)                                         \
+                    found |= p[i] == 0;                                                       \
+            } else {                                                                          \
+                for (int64_t i = begin; i < end; i++)                                         \
                     found |= *(const uint##bits##_t *)(const void *)(data + i * stride) == 0; \
-            }                                                                               \
-            if (found)                                                                      \
-                return true;                                                                \
-        }                                                                                   \
-        return false;                                                                       \
+            }                                                                                 \
+            if (found)                                                                        \
+                return true;                                                                  \
+        }                                                                                     \
+        return false;                                                                         \
     }
 DEFINE_HAS_ZERO(8)
 DEFINE_HAS_ZERO(16)
@@ -325,10 +324,14 @@ DEFINE_HAS_ZERO(64)
 static bool has_zero(const char *data, int64_t stride, int64_t n, size_t itemsize)
 {
     switch (itemsize) {
-    case 1: return has_zero_8(data, stride, n);
-    case 2: return has_zero_16(data, stride, n);
-    case 4: return has_zero_32(data, stride, n);
-    default: return has_zero_64(data, stride, n);
+    case 1:
+        return has_zero_8(data, stride, n);
+    case 2:
+        return has_zero_16(data, stride, n);
+    case 4:
+        return has_zero_32(data, stride, n);
+    default:
+        return has_zero_64(data, stride, n);
     }
 }
 

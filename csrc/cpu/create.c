@@ -158,8 +158,8 @@ static void logspace_c64(void *ctx, int64_t begin, int64_t end)
         bool is_low = i < r->n / 2;
         float count = (float)(is_low ? i : i - (r->n - 1));
         const mt_range_value *from = is_low ? &r->start : &r->end;
-        float complex z = cpowf((float)job->base,
-                                      __builtin_complex((float)from->c.re + re * count, (float)from->c.im + im * count));
+        float complex z =
+            cpowf((float)job->base, __builtin_complex((float)from->c.re + re * count, (float)from->c.im + im * count));
 
         out[i] = (mt_c64){crealf(z), cimagf(z)};
     }

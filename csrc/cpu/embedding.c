@@ -46,8 +46,8 @@ static void copy_rows(void *ctx, int64_t begin, int64_t end)
         memcpy(job->out + i * job->row_bytes, job->table + job->index[i] * job->table_step, (size_t)job->row_bytes);
 }
 
-int mt_cpu_embedding(mt_tensor *out, mt_tensor *weight, mt_tensor *indices, int64_t padding_idx, bool scale_grad_by_freq,
-                     bool sparse)
+int mt_cpu_embedding(mt_tensor *out, mt_tensor *weight, mt_tensor *indices, int64_t padding_idx,
+                     bool scale_grad_by_freq, bool sparse)
 {
     rows_job job;
     int64_t *index = NULL, size = (int64_t)mt_tensor_itemsize(weight), columns = weight->size[1];

@@ -20,15 +20,15 @@ typedef struct equal_job {
     bool found;
 } equal_job;
 
-#define DEFINE_DIFFERS(name, type, load)                                              \
-    static bool differs_##name(const char *a, const char *b, int64_t n)               \
-    {                                                                                 \
+#define DEFINE_DIFFERS(name, type, load)                                                   \
+    static bool differs_##name(const char *a, const char *b, int64_t n)                    \
+    {                                                                                      \
         const type *x = (const type *)(const void *)a, *y = (const type *)(const void *)b; \
-        unsigned bad = 0;                                                             \
-                                                                                      \
-        for (int64_t i = 0; i < n; i++)                                               \
-            bad |= load(x[i]) != load(y[i]);                                          \
-        return bad != 0;                                                              \
+        unsigned bad = 0;                                                                  \
+                                                                                           \
+        for (int64_t i = 0; i < n; i++)                                                    \
+            bad |= load(x[i]) != load(y[i]);                                               \
+        return bad != 0;                                                                   \
     }
 #define AS_IS(v) (v)
 DEFINE_DIFFERS(f16, uint16_t, mt_f16_to_f32)

@@ -13,9 +13,9 @@ typedef struct group_job {
     const mt_norm_loops *loops;
     const char *x, *g;
     char *y;
-    const double *w, *b;      /* per channel */
-    double *mean, *rstd;      /* per sample and group */
-    double *dot;              /* per sample and channel: sums of g and of g * (x - mean) */
+    const double *w, *b;        /* per channel */
+    double *mean, *rstd;        /* per sample and group */
+    double *dot;                /* per sample and channel: sums of g and of g * (x - mean) */
     int64_t group, d, hw, size; /* groups, channels of a group, elements of a channel, bytes of an element */
     double eps;
 } group_job;

@@ -265,7 +265,6 @@ int mt_cpu_scatter_value(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor
     return scatter(out, self, dim, index, NULL, element, NULL, NULL);
 }
 
-
 int mt_cpu_scatter_add(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor *index, mt_tensor *src)
 {
     return combine(out, self, dim, index, src, NULL, MT_INDEX_ADD);
@@ -383,8 +382,7 @@ fail:
 int mt_cpu_scatter_reduce(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor *index, mt_tensor *src,
                           const char *reduce, bool include_self)
 {
-    static const mt_index_op ops[REDUCE_COUNT] = {MT_INDEX_ADD, MT_INDEX_MUL, MT_INDEX_ADD, MT_INDEX_MAX,
-                                                  MT_INDEX_MIN};
+    static const mt_index_op ops[REDUCE_COUNT] = {MT_INDEX_ADD, MT_INDEX_MUL, MT_INDEX_ADD, MT_INDEX_MAX, MT_INDEX_MIN};
     mt_dtype dtype = (mt_dtype)out->dtype;
     MT_ALIGNED(16) char element[16];
     reduction r = REDUCE_SUM;
@@ -442,8 +440,7 @@ fail:
     return rc;
 }
 
-int mt_cpu_index_add(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor *index, mt_tensor *source,
-                     mt_scalar alpha)
+int mt_cpu_index_add(mt_tensor *out, mt_tensor *self, int64_t dim, mt_tensor *index, mt_tensor *source, mt_scalar alpha)
 {
     mt_tensor *wide = NULL, *wide_source = NULL;
     mt_index_words words = MT_INDEX_IN_SELF;

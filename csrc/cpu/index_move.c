@@ -135,76 +135,75 @@ static inline int64_t offset_of(const char *index, int64_t wrap, int64_t step)
 
 /* read: other (written), target, index. write: target (written), index, other. Dense runs at an index that counts items
    have loops of their own. */
-#define DEFINE_LOOPS(bytes, type)                                                                                \
-    typedef type item_##bytes __attribute__((aligned(1), may_alias));                                            \
-    static inline void read_items_##bytes(char *out, const char *target, const char *index, int64_t n,           \
-                                          int64_t wrap)                                                          \
-    {                                                                                                            \
-        const item_##bytes *from = (const item_##bytes *)(const void *)target;                                   \
-        item_##bytes *to = (item_##bytes *)(void *)out;                                                          \
-        const int64_t *at = (const int64_t *)(const void *)index;                                                \
-                                                                                                                 \
-        for (int64_t i = 0; i < n; i++)                                                                          \
-            to[i] = from[at[i] + (at[i] >> 63 & wrap)];                                                          \
-    }                                                                                                            \
-    static inline void write_items_##bytes(char *target, const char *index, const char *other, int64_t n,        \
-                                           int64_t wrap)                                                         \
-    {                                                                                                            \
-        const item_##bytes *from = (const item_##bytes *)(const void *)other;                                    \
-        item_##bytes *to = (item_##bytes *)(void *)target;                                                       \
-        const int64_t *at = (const int64_t *)(const void *)index;                                                \
-                                                                                                                 \
-        for (int64_t i = 0; i < n; i++)                                                                          \
-            to[at[i] + (at[i] >> 63 & wrap)] = from[i];                                                          \
-    }                                                                                                            \
-    static void read_##bytes(char *const *data, const int64_t *stride, int64_t n, const void *params)            \
-    {                                                                                                            \
-        const mt_index_params *p = params;                                                                       \
-        const int64_t so = stride[0], st = stride[1], si = stride[2], wrap = p->wrap, step = p->step;            \
-                                                                                                                 \
-        if (si == 0) {                                                                                           \
-            if (check_block(p, data[2], 0, n))                                                                   \
-                mt_cpu_move(data[0], so, data[1] + offset_of(data[2], wrap, step), st, n, bytes);                \
-            return;                                                                                              \
-        }                                                                                                        \
-        for (int64_t begin = 0; begin < n; begin += CHECK_BLOCK) {                                               \
-            int64_t m = n - begin < CHECK_BLOCK ? n - begin : CHECK_BLOCK;                                       \
-            char *out = data[0] + begin * so;                                                                    \
-            const char *target = data[1] + begin * st, *index = data[2] + begin * si;                            \
-                                                                                                                 \
-            if (!check_block(p, index, si, m))                                                                   \
-                return;                                                                                          \
-            if (so == bytes && st == 0 && si == 8 && step == bytes) {                                            \
-                if (wrap)                                                                                        \
-                    read_items_##bytes(out, target, index, m, wrap);                                             \
-                else                                                                                             \
-                    read_items_##bytes(out, target, index, m, 0);                                                \
-                continue;                                                                                        \
-            }                                                                                                    \
-            for (int64_t i = 0; i < m; i++)                                                                      \
-                memcpy(out + i * so, target + i * st + offset_of(index + i * si, wrap, step), sizeof(type));     \
-        }                                                                                                        \
-    }                                                                                                            \
-    static void write_##bytes(char *const *data, const int64_t *stride, int64_t n, const void *params)           \
-    {                                                                                                            \
-        const mt_index_params *p = params;                                                                       \
-        const int64_t st = stride[0], si = stride[1], sv = stride[2], wrap = p->wrap, step = p->step;            \
-        char *target = data[0];                                                                                  \
-        const char *index = data[1], *other = data[2];                                                           \
-                                                                                                                 \
-        if (si == 0) {                                                                                           \
-            mt_cpu_move(target + offset_of(index, wrap, step), st, other, sv, n, bytes);                         \
-            return;                                                                                              \
-        }                                                                                                        \
-        if (st == 0 && si == 8 && sv == bytes && step == bytes) {                                                \
-            if (wrap)                                                                                            \
-                write_items_##bytes(target, index, other, n, wrap);                                              \
-            else                                                                                                 \
-                write_items_##bytes(target, index, other, n, 0);                                                 \
-            return;                                                                                              \
-        }                                                                                                        \
-        for (int64_t i = 0; i < n; i++)                                                                          \
-            memcpy(target + i * st + offset_of(index + i * si, wrap, step), other + i * sv, sizeof(type));       \
+#define DEFINE_LOOPS(bytes, type)                                                                                    \
+    typedef type item_##bytes __attribute__((aligned(1), may_alias));                                                \
+    static inline void read_items_##bytes(char *out, const char *target, const char *index, int64_t n, int64_t wrap) \
+    {                                                                                                                \
+        const item_##bytes *from = (const item_##bytes *)(const void *)target;                                       \
+        item_##bytes *to = (item_##bytes *)(void *)out;                                                              \
+        const int64_t *at = (const int64_t *)(const void *)index;                                                    \
+                                                                                                                     \
+        for (int64_t i = 0; i < n; i++)                                                                              \
+            to[i] = from[at[i] + (at[i] >> 63 & wrap)];                                                              \
+    }                                                                                                                \
+    static inline void write_items_##bytes(char *target, const char *index, const char *other, int64_t n,            \
+                                           int64_t wrap)                                                             \
+    {                                                                                                                \
+        const item_##bytes *from = (const item_##bytes *)(const void *)other;                                        \
+        item_##bytes *to = (item_##bytes *)(void *)target;                                                           \
+        const int64_t *at = (const int64_t *)(const void *)index;                                                    \
+                                                                                                                     \
+        for (int64_t i = 0; i < n; i++)                                                                              \
+            to[at[i] + (at[i] >> 63 & wrap)] = from[i];                                                              \
+    }                                                                                                                \
+    static void read_##bytes(char *const *data, const int64_t *stride, int64_t n, const void *params)                \
+    {                                                                                                                \
+        const mt_index_params *p = params;                                                                           \
+        const int64_t so = stride[0], st = stride[1], si = stride[2], wrap = p->wrap, step = p->step;                \
+                                                                                                                     \
+        if (si == 0) {                                                                                               \
+            if (check_block(p, data[2], 0, n))                                                                       \
+                mt_cpu_move(data[0], so, data[1] + offset_of(data[2], wrap, step), st, n, bytes);                    \
+            return;                                                                                                  \
+        }                                                                                                            \
+        for (int64_t begin = 0; begin < n; begin += CHECK_BLOCK) {                                                   \
+            int64_t m = n - begin < CHECK_BLOCK ? n - begin : CHECK_BLOCK;                                           \
+            char *out = data[0] + begin * so;                                                                        \
+            const char *target = data[1] + begin * st, *index = data[2] + begin * si;                                \
+                                                                                                                     \
+            if (!check_block(p, index, si, m))                                                                       \
+                return;                                                                                              \
+            if (so == bytes && st == 0 && si == 8 && step == bytes) {                                                \
+                if (wrap)                                                                                            \
+                    read_items_##bytes(out, target, index, m, wrap);                                                 \
+                else                                                                                                 \
+                    read_items_##bytes(out, target, index, m, 0);                                                    \
+                continue;                                                                                            \
+            }                                                                                                        \
+            for (int64_t i = 0; i < m; i++)                                                                          \
+                memcpy(out + i * so, target + i * st + offset_of(index + i * si, wrap, step), sizeof(type));         \
+        }                                                                                                            \
+    }                                                                                                                \
+    static void write_##bytes(char *const *data, const int64_t *stride, int64_t n, const void *params)               \
+    {                                                                                                                \
+        const mt_index_params *p = params;                                                                           \
+        const int64_t st = stride[0], si = stride[1], sv = stride[2], wrap = p->wrap, step = p->step;                \
+        char *target = data[0];                                                                                      \
+        const char *index = data[1], *other = data[2];                                                               \
+                                                                                                                     \
+        if (si == 0) {                                                                                               \
+            mt_cpu_move(target + offset_of(index, wrap, step), st, other, sv, n, bytes);                             \
+            return;                                                                                                  \
+        }                                                                                                            \
+        if (st == 0 && si == 8 && sv == bytes && step == bytes) {                                                    \
+            if (wrap)                                                                                                \
+                write_items_##bytes(target, index, other, n, wrap);                                                  \
+            else                                                                                                     \
+                write_items_##bytes(target, index, other, n, 0);                                                     \
+            return;                                                                                                  \
+        }                                                                                                            \
+        for (int64_t i = 0; i < n; i++)                                                                              \
+            memcpy(target + i * st + offset_of(index + i * si, wrap, step), other + i * sv, sizeof(type));           \
     }
 DEFINE_LOOPS(1, uint8_t)
 DEFINE_LOOPS(2, uint16_t)
@@ -216,22 +215,32 @@ DEFINE_LOOPS(16, wide_item)
 static mt_loop_fn *read_loop(int itemsize)
 {
     switch (itemsize) {
-    case 1: return read_1;
-    case 2: return read_2;
-    case 4: return read_4;
-    case 8: return read_8;
-    default: return read_16;
+    case 1:
+        return read_1;
+    case 2:
+        return read_2;
+    case 4:
+        return read_4;
+    case 8:
+        return read_8;
+    default:
+        return read_16;
     }
 }
 
 static mt_loop_fn *write_loop(int itemsize)
 {
     switch (itemsize) {
-    case 1: return write_1;
-    case 2: return write_2;
-    case 4: return write_4;
-    case 8: return write_8;
-    default: return write_16;
+    case 1:
+        return write_1;
+    case 2:
+        return write_2;
+    case 4:
+        return write_4;
+    case 8:
+        return write_8;
+    default:
+        return write_16;
     }
 }
 

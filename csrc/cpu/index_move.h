@@ -27,7 +27,7 @@ typedef struct mt_index_fault {
 /* What loops get as params. The address is target + (v + (v < 0 ? wrap : 0)) * step. */
 typedef struct mt_index_params {
     int64_t limit, wrap, step;
-    mt_index_fault *fault; /* NULL: the indices were checked before */
+    mt_index_fault *fault;         /* NULL: the indices were checked before */
     MT_ALIGNED(16) char alpha[16]; /* of the compute type, for sums */
 } mt_index_params;
 
@@ -36,7 +36,7 @@ typedef struct mt_index_job {
     int64_t size[MT_MAX_DIM];
     int64_t target_stride[MT_MAX_DIM], index_stride[MT_MAX_DIM], other_stride[MT_MAX_DIM]; /* bytes */
     char *target, *other;
-    const char *index; /* int64 */
+    const char *index;           /* int64 */
     bool is_indexed[MT_MAX_DIM]; /* dims along which different places may be one address of the target */
     int itemsize;
     mt_index_params params;

@@ -160,30 +160,62 @@
 mt_loop_fn *mt_index_loop(mt_index_op op, mt_dtype dtype)
 {
     static mt_loop_fn *const loops[4][MT_DTYPE_COUNT] = {
-        [MT_INDEX_ADD] = {
-            [MT_DTYPE_b8] = add_at_b8, [MT_DTYPE_u8] = add_at_u8, [MT_DTYPE_i8] = add_at_i8,
-            [MT_DTYPE_i16] = add_at_i16, [MT_DTYPE_i32] = add_at_i32, [MT_DTYPE_i64] = add_at_i64,
-            [MT_DTYPE_f16] = add_at_f16, [MT_DTYPE_bf16] = add_at_bf16, [MT_DTYPE_f32] = add_at_f32,
-            [MT_DTYPE_f64] = add_at_f64, [MT_DTYPE_c64] = add_at_c64, [MT_DTYPE_c128] = add_at_c128,
-        },
-        [MT_INDEX_MUL] = {
-            [MT_DTYPE_b8] = mul_at_b8, [MT_DTYPE_u8] = mul_at_u8, [MT_DTYPE_i8] = mul_at_i8,
-            [MT_DTYPE_i16] = mul_at_i16, [MT_DTYPE_i32] = mul_at_i32, [MT_DTYPE_i64] = mul_at_i64,
-            [MT_DTYPE_f16] = mul_at_f16, [MT_DTYPE_bf16] = mul_at_bf16, [MT_DTYPE_f32] = mul_at_f32,
-            [MT_DTYPE_f64] = mul_at_f64, [MT_DTYPE_c64] = mul_at_c64, [MT_DTYPE_c128] = mul_at_c128,
-        },
-        [MT_INDEX_MAX] = {
-            [MT_DTYPE_b8] = max_at_b8, [MT_DTYPE_u8] = max_at_u8, [MT_DTYPE_i8] = max_at_i8,
-            [MT_DTYPE_i16] = max_at_i16, [MT_DTYPE_i32] = max_at_i32, [MT_DTYPE_i64] = max_at_i64,
-            [MT_DTYPE_f16] = max_at_f16, [MT_DTYPE_bf16] = max_at_bf16, [MT_DTYPE_f32] = max_at_f32,
-            [MT_DTYPE_f64] = max_at_f64,
-        },
-        [MT_INDEX_MIN] = {
-            [MT_DTYPE_b8] = min_at_b8, [MT_DTYPE_u8] = min_at_u8, [MT_DTYPE_i8] = min_at_i8,
-            [MT_DTYPE_i16] = min_at_i16, [MT_DTYPE_i32] = min_at_i32, [MT_DTYPE_i64] = min_at_i64,
-            [MT_DTYPE_f16] = min_at_f16, [MT_DTYPE_bf16] = min_at_bf16, [MT_DTYPE_f32] = min_at_f32,
-            [MT_DTYPE_f64] = min_at_f64,
-        },
+        [MT_INDEX_ADD] =
+            {
+                [MT_DTYPE_b8] = add_at_b8,
+                [MT_DTYPE_u8] = add_at_u8,
+                [MT_DTYPE_i8] = add_at_i8,
+                [MT_DTYPE_i16] = add_at_i16,
+                [MT_DTYPE_i32] = add_at_i32,
+                [MT_DTYPE_i64] = add_at_i64,
+                [MT_DTYPE_f16] = add_at_f16,
+                [MT_DTYPE_bf16] = add_at_bf16,
+                [MT_DTYPE_f32] = add_at_f32,
+                [MT_DTYPE_f64] = add_at_f64,
+                [MT_DTYPE_c64] = add_at_c64,
+                [MT_DTYPE_c128] = add_at_c128,
+            },
+        [MT_INDEX_MUL] =
+            {
+                [MT_DTYPE_b8] = mul_at_b8,
+                [MT_DTYPE_u8] = mul_at_u8,
+                [MT_DTYPE_i8] = mul_at_i8,
+                [MT_DTYPE_i16] = mul_at_i16,
+                [MT_DTYPE_i32] = mul_at_i32,
+                [MT_DTYPE_i64] = mul_at_i64,
+                [MT_DTYPE_f16] = mul_at_f16,
+                [MT_DTYPE_bf16] = mul_at_bf16,
+                [MT_DTYPE_f32] = mul_at_f32,
+                [MT_DTYPE_f64] = mul_at_f64,
+                [MT_DTYPE_c64] = mul_at_c64,
+                [MT_DTYPE_c128] = mul_at_c128,
+            },
+        [MT_INDEX_MAX] =
+            {
+                [MT_DTYPE_b8] = max_at_b8,
+                [MT_DTYPE_u8] = max_at_u8,
+                [MT_DTYPE_i8] = max_at_i8,
+                [MT_DTYPE_i16] = max_at_i16,
+                [MT_DTYPE_i32] = max_at_i32,
+                [MT_DTYPE_i64] = max_at_i64,
+                [MT_DTYPE_f16] = max_at_f16,
+                [MT_DTYPE_bf16] = max_at_bf16,
+                [MT_DTYPE_f32] = max_at_f32,
+                [MT_DTYPE_f64] = max_at_f64,
+            },
+        [MT_INDEX_MIN] =
+            {
+                [MT_DTYPE_b8] = min_at_b8,
+                [MT_DTYPE_u8] = min_at_u8,
+                [MT_DTYPE_i8] = min_at_i8,
+                [MT_DTYPE_i16] = min_at_i16,
+                [MT_DTYPE_i32] = min_at_i32,
+                [MT_DTYPE_i64] = min_at_i64,
+                [MT_DTYPE_f16] = min_at_f16,
+                [MT_DTYPE_bf16] = min_at_bf16,
+                [MT_DTYPE_f32] = min_at_f32,
+                [MT_DTYPE_f64] = min_at_f64,
+            },
     };
 
     return loops[op][dtype];

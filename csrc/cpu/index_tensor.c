@@ -46,8 +46,7 @@ static int combine(mt_tensor **out, const mt_index_plan *p, const mt_tensor *sel
 
     MT_TRY(mt_tensor_new_zeroed(&sum, MT_DTYPE_i64, p->n_index_dims, size, self->device));
     for (int k = 0; k < p->n_index; k++) {
-        offset_step step = {self->size[p->dim[k]],
-                            self->stride[p->dim[k]] * (int64_t)mt_tensor_itemsize(self)};
+        offset_step step = {self->size[p->dim[k]], self->stride[p->dim[k]] * (int64_t)mt_tensor_itemsize(self)};
         mt_tensor *index = (mt_tensor *)(uintptr_t)p->index[k];
         int64_t bad;
         mt_iter it;
@@ -169,8 +168,8 @@ int mt_cpu_index_put(mt_tensor *self, mt_tensors indices, mt_tensor *values, boo
     MT_TRY(mt_index_plan_make(&plan, self, indices));
     MT_TRY(make_job(&job, &owned, &plan, self, mt_tensor_mutable_data(self)));
     if (has_elements(&job)) {
-        if (plan.n_index == 1 && !mt_index_in_range(&bad, owned ? owned : plan.index[0], job.params.limit,
-                                                    job.params.wrap)) {
+        if (plan.n_index == 1 &&
+            !mt_index_in_range(&bad, owned ? owned : plan.index[0], job.params.limit, job.params.wrap)) {
             mt_index_error(MT_INDEX_OF_DIM, bad, 0, job.params.limit);
             goto fail;
         }

@@ -52,10 +52,8 @@ const mt_reduce_row *mt_cpu_reduce_at(mt_isa level)
     return level_exists(level) ? reduces[level] : NULL;
 }
 
-mt_cast_fn *const (*mt_cpu_casts_at(mt_isa level))[MT_DTYPE_COUNT]
-{
-    return level_exists(level) ? casts[level] : NULL;
-}
+mt_cast_fn *const (*mt_cpu_casts_at(mt_isa level))
+    [MT_DTYPE_COUNT] { return level_exists(level) ? casts[level] : NULL; }
 
 int mt_cpu_init(void)
 {

@@ -11,8 +11,7 @@
     type stem##_v2 args;                 \
     type stem##_v3 args;                 \
     type stem##_v4 args
-#define MT_ISA_PICK(stem) \
-    (mt_cpu_isa() == MT_ISA_V4 ? stem##_v4 : mt_cpu_isa() == MT_ISA_V3 ? stem##_v3 : stem##_v2)
+#define MT_ISA_PICK(stem) (mt_cpu_isa() == MT_ISA_V4 ? stem##_v4 : mt_cpu_isa() == MT_ISA_V3 ? stem##_v3 : stem##_v2)
 #else
 #define MT_ISA_DECLARE(type, stem, args) type stem##_v2 args
 #define MT_ISA_PICK(stem) stem##_v2

@@ -239,8 +239,8 @@ fail:
 typedef struct roll_job {
     int ndim;
     size_t itemsize;
-    const int64_t *whole;                /* sizes */
-    int64_t shift[MT_MAX_DIM];           /* in [0, size) */
+    const int64_t *whole;                                                     /* sizes */
+    int64_t shift[MT_MAX_DIM];                                                /* in [0, size) */
     int64_t size[MT_MAX_DIM], dst_stride[MT_MAX_DIM], src_stride[MT_MAX_DIM]; /* of the block; bytes */
 } roll_job;
 
@@ -345,7 +345,6 @@ int mt_cpu_flip(mt_tensor *out, mt_tensor *self, mt_ints dims)
             src_stride[d] = -src_stride[d];
         }
     }
-    mt_cpu_copy_strided(mt_tensor_mutable_data(out), dst_stride, src, src_stride, self->size, self->ndim,
-                        (size_t)size);
+    mt_cpu_copy_strided(mt_tensor_mutable_data(out), dst_stride, src, src_stride, self->size, self->ndim, (size_t)size);
     return 0;
 }

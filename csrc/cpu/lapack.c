@@ -71,8 +71,8 @@ static void *symbol(const char *letter, const char *stem, const char *suffix)
 static int start(const char *op)
 {
     typedef void gemm_fn(const char *, const char *, const int *, const int *, const int *, const double *,
-                         const double *, const int *, const double *, const int *, const double *, double *, const int *,
-                         size_t, size_t);
+                         const double *, const int *, const double *, const int *, const double *, double *,
+                         const int *, size_t, size_t);
     static bool registered;
     double a[4] = {1, 2, 3, 4}, c[4] = {0}, one = 1, zero = 0;
     void (*set_threads)(int);

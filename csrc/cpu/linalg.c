@@ -197,8 +197,8 @@ static int call_svd(const svd_job *job, void *work, int room)
     int info = 0, k = job->k > 0 ? job->k : 1;
 
     if (job->is_complex)
-        ((complex_svd_fn *)job->fn)(&job->which, &job->m, &job->n, job->a, &job->m, job->s, job->u, &job->m, job->vt, &k,
-                                    work, &room, job->rwork, job->iwork, &info, 1);
+        ((complex_svd_fn *)job->fn)(&job->which, &job->m, &job->n, job->a, &job->m, job->s, job->u, &job->m, job->vt,
+                                    &k, work, &room, job->rwork, job->iwork, &info, 1);
     else
         ((svd_fn *)job->fn)(&job->which, &job->m, &job->n, job->a, &job->m, job->s, job->u, &job->m, job->vt, &k, work,
                             &room, job->iwork, &info, 1);
@@ -265,15 +265,17 @@ static int decompose_one(svd_job *job, mt_tensor *const result[3], const char *a
     memcpy(job->a, a, column * (size_t)job->n);
     info = call_svd(job, job->work, job->room);
     if (info == -4)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "linalg.svd: (Batch element %lld): The algorithm failed to converge because the input matrix "
-                            "contained non-finite values.",
-                            (long long)i);
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "linalg.svd: (Batch element %lld): The algorithm failed to converge because the input matrix "
+            "contained non-finite values.",
+            (long long)i);
     if (info != 0)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "linalg.svd: (Batch element %lld): The algorithm failed to converge because the input matrix "
-                            "is ill-conditioned or has too many repeated singular values (error code: %d).",
-                            (long long)i, info);
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "linalg.svd: (Batch element %lld): The algorithm failed to converge because the input matrix "
+            "is ill-conditioned or has too many repeated singular values (error code: %d).",
+            (long long)i, info);
     mt_cpu_move(s, step, job->s, (int64_t)job->real_size, job->k, (int)job->real_size);
     if (job->which == 'N')
         return 0;

@@ -8,10 +8,10 @@
 #define MT_LINES_MAX 3
 
 typedef struct mt_lines {
-    int n_tensors, ndim;          /* dims of the grid of lines */
-    int64_t n_lines, length;      /* length: elements of one line */
+    int n_tensors, ndim;     /* dims of the grid of lines */
+    int64_t n_lines, length; /* length: elements of one line */
     char *data[MT_LINES_MAX];
-    int64_t step[MT_LINES_MAX];   /* bytes from one element of a line to the next */
+    int64_t step[MT_LINES_MAX]; /* bytes from one element of a line to the next */
     int64_t size[MT_MAX_DIM];
     int64_t stride[MT_LINES_MAX][MT_MAX_DIM]; /* bytes */
 } mt_lines;

@@ -44,8 +44,8 @@ static void repeat(char *buffer, const char *item, size_t itemsize, int64_t n)
     }
 }
 
-static bool overlaps_output(int n_operands, const uint8_t *itemsize, char *const *data,
-                            const int64_t *stride, int64_t n)
+static bool overlaps_output(int n_operands, const uint8_t *itemsize, char *const *data, const int64_t *stride,
+                            int64_t n)
 {
     uintptr_t begin = (uintptr_t)data[0], end = begin + (uintptr_t)(n * itemsize[0]);
 
@@ -81,8 +81,7 @@ void mt_cpu_drive(mt_kernel_fn *kernel, int n_operands, const uint8_t *itemsize,
         }
     }
     block = BUFFER_BYTES / widest;
-    if (direct[0] && n * itemsize[0] >= mt_cpu_stream_bytes &&
-        !overlaps_output(n_operands, itemsize, data, stride, n))
+    if (direct[0] && n * itemsize[0] >= mt_cpu_stream_bytes && !overlaps_output(n_operands, itemsize, data, stride, n))
         streaming = true;
     /* streamed blocks start at an aligned address */
     head = streaming ? (int64_t)(-(uintptr_t)data[0] & 63) / itemsize[0] : 0;

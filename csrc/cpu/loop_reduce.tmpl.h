@@ -15,19 +15,19 @@
 #define REDUCE_ROWS 64
 /* Joins the lanes by halves into the first one; the numbers are constants, so each stage is a few
    vector instructions. */
-#define REDUCE_STAGE(acc, lanes, half, join)                \
-    if ((lanes) > (half))                                   \
-        for (int j = 0; j < (half); j++)                    \
+#define REDUCE_STAGE(acc, lanes, half, join) \
+    if ((lanes) > (half))                    \
+        for (int j = 0; j < (half); j++)     \
             (acc)[j] = join((acc)[j], (acc)[j + (half)]);
-#define REDUCE_LANES(acc, lanes, join)        \
-    do {                                      \
-        REDUCE_STAGE(acc, lanes, 64, join)    \
-        REDUCE_STAGE(acc, lanes, 32, join)    \
-        REDUCE_STAGE(acc, lanes, 16, join)    \
-        REDUCE_STAGE(acc, lanes, 8, join)     \
-        REDUCE_STAGE(acc, lanes, 4, join)     \
-        REDUCE_STAGE(acc, lanes, 2, join)     \
-        REDUCE_STAGE(acc, lanes, 1, join)     \
+#define REDUCE_LANES(acc, lanes, join)     \
+    do {                                   \
+        REDUCE_STAGE(acc, lanes, 64, join) \
+        REDUCE_STAGE(acc, lanes, 32, join) \
+        REDUCE_STAGE(acc, lanes, 16, join) \
+        REDUCE_STAGE(acc, lanes, 8, join)  \
+        REDUCE_STAGE(acc, lanes, 4, join)  \
+        REDUCE_STAGE(acc, lanes, 2, join)  \
+        REDUCE_STAGE(acc, lanes, 1, join)  \
     } while (0)
 #define REDUCE_PLUS(left, right) ((left) + (right))
 /* Rows up to this many elements are turned into columns, 64 rows at a time. */

@@ -95,8 +95,8 @@ static void for_chunks(chunk_job *job, mt_parallel_body *body, double ns_per_ele
     int64_t n = job->plan->n;
 
     if (job->plan->total > 0)
-        mt_parallel_for(chunks_of(job->plan), ns_per_element * (double)(n < MT_MASK_CHUNK ? n : MT_MASK_CHUNK), 1,
-                        body, job);
+        mt_parallel_for(chunks_of(job->plan), ns_per_element * (double)(n < MT_MASK_CHUNK ? n : MT_MASK_CHUNK), 1, body,
+                        job);
 }
 
 static int64_t count_of(const mt_mask_plan *p, int64_t chunk)
@@ -122,8 +122,8 @@ static void pack_chunks(void *ctx, int64_t begin, int64_t end)
 
     for (int64_t c = begin; c < end; c++)
         MT_ISA_PICK(mt_mask_run_pack)
-    (job->out + p->first[c] * job->itemsize, job->in + c * MT_MASK_CHUNK * job->itemsize,
-     p->mask + c * MT_MASK_CHUNK, chunk_length(p, c), count_of(p, c), job->itemsize);
+    (job->out + p->first[c] * job->itemsize, job->in + c * MT_MASK_CHUNK * job->itemsize, p->mask + c * MT_MASK_CHUNK,
+     chunk_length(p, c), count_of(p, c), job->itemsize);
 }
 
 static void spread_chunks(void *ctx, int64_t begin, int64_t end)
@@ -133,8 +133,8 @@ static void spread_chunks(void *ctx, int64_t begin, int64_t end)
 
     for (int64_t c = begin; c < end; c++)
         MT_ISA_PICK(mt_mask_run_spread)
-    (job->out + c * MT_MASK_CHUNK * job->itemsize, job->in + p->first[c] * job->itemsize,
-     p->mask + c * MT_MASK_CHUNK, chunk_length(p, c), count_of(p, c), job->itemsize);
+    (job->out + c * MT_MASK_CHUNK * job->itemsize, job->in + p->first[c] * job->itemsize, p->mask + c * MT_MASK_CHUNK,
+     chunk_length(p, c), count_of(p, c), job->itemsize);
 }
 
 void mt_mask_positions(const mt_mask_plan *plan, int64_t *out)
@@ -253,8 +253,7 @@ int mt_cpu_masked_scatter(mt_tensor *out, mt_tensor *self, mt_tensor *mask, mt_t
     }
     if (target != self)
         MT_TRY(mt_cpu_assign(target, self));
-    mt_mask_spread(&plan, mt_tensor_mutable_data(target), mt_tensor_const_data(source),
-                   (int)mt_tensor_itemsize(out));
+    mt_mask_spread(&plan, mt_tensor_mutable_data(target), mt_tensor_const_data(source), (int)mt_tensor_itemsize(out));
     if (dense)
         MT_TRY(mt_cpu_assign(out, dense));
     rc = 0;

@@ -19,8 +19,8 @@ int mt_mask_of(mt_tensor **out, mt_tensor *t);
 /* A mask, counted. Must not be copied. */
 typedef struct mt_mask_plan {
     const uint8_t *mask;
-    int64_t n, total;    /* elements, true elements */
-    int64_t *first;      /* chunks + 1: how many true elements come before each chunk */
+    int64_t n, total; /* elements, true elements */
+    int64_t *first;   /* chunks + 1: how many true elements come before each chunk */
     int64_t room[MT_MASK_ROOM];
 } mt_mask_plan;
 
@@ -50,7 +50,6 @@ MT_ISA_DECLARE(void, mt_mask_run_pack,
                (char *out, const char *in, const uint8_t *mask, int64_t n, int64_t count, int itemsize));
 MT_ISA_DECLARE(void, mt_mask_run_spread,
                (char *out, const char *in, const uint8_t *mask, int64_t n, int64_t count, int itemsize));
-MT_ISA_DECLARE(void, mt_mask_run_fill,
-               (char *data, const uint8_t *mask, int64_t n, const void *element, int itemsize));
+MT_ISA_DECLARE(void, mt_mask_run_fill, (char *data, const uint8_t *mask, int64_t n, const void *element, int itemsize));
 
 #endif

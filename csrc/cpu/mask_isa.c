@@ -255,16 +255,16 @@ static inline int64_t pack_8(char *out, const char *in, uint64_t bits)
 }
 #endif
 
-#define DEFINE_PACK_WORD(bytes, type)                                                       \
-    static inline int64_t pack_##bytes(char *out, const char *in, uint64_t bits)            \
-    {                                                                                       \
-        int64_t k = 0;                                                                      \
-                                                                                            \
-        for (int i = 0; i < WORD; i++, bits >>= 1) {                                        \
-            memcpy(out + k * (bytes), in + i * (bytes), sizeof(type));                      \
-            k += bits & 1;                                                                  \
-        }                                                                                   \
-        return k;                                                                           \
+#define DEFINE_PACK_WORD(bytes, type)                                            \
+    static inline int64_t pack_##bytes(char *out, const char *in, uint64_t bits) \
+    {                                                                            \
+        int64_t k = 0;                                                           \
+                                                                                 \
+        for (int i = 0; i < WORD; i++, bits >>= 1) {                             \
+            memcpy(out + k * (bytes), in + i * (bytes), sizeof(type));           \
+            k += bits & 1;                                                       \
+        }                                                                        \
+        return k;                                                                \
     }
 #if !defined(__BMI2__)
 DEFINE_PACK_WORD(1, uint8_t)
@@ -323,46 +323,46 @@ static inline int64_t spread_8(char *out, const char *in, uint64_t bits)
 
 /* --- by item size --- */
 
-#define DEFINE_RUNS(bytes, type)                                                                                     \
-    static void pack_run_##bytes(char *out, const char *in, const uint8_t *mask, int64_t n, int64_t count)           \
-    {                                                                                                                \
-        int64_t k = 0;                                                                                               \
-                                                                                                                     \
-        for (int64_t i = 0; i < n && k < count; i += WORD) {                                                         \
-            uint64_t bits = word_of(mask, i, n);                                                                     \
-                                                                                                                     \
-            if (n - i >= WORD && (k + WORD - count) * (bytes) + 64 <= 0 && __builtin_popcountll(bits) > 8) {         \
-                k += pack_##bytes(out + k * (bytes), in + i * (bytes), bits);                                        \
-                continue;                                                                                            \
-            }                                                                                                        \
-            for (; bits; bits &= bits - 1)                                                                           \
-                memcpy(out + k++ * (bytes), in + (i + __builtin_ctzll(bits)) * (bytes), sizeof(type));               \
-        }                                                                                                            \
-    }                                                                                                                \
-    static void spread_run_##bytes(char *out, const char *in, const uint8_t *mask, int64_t n, int64_t count)         \
-    {                                                                                                                \
-        int64_t k = 0;                                                                                               \
-                                                                                                                     \
-        for (int64_t i = 0; i < n && k < count; i += WORD) {                                                         \
-            uint64_t bits = word_of(mask, i, n);                                                                     \
-                                                                                                                     \
-            if (CAN_SPREAD_##bytes && n - i >= WORD && k + WORD <= count && __builtin_popcountll(bits) > 8) {        \
-                k += spread_##bytes(out + i * (bytes), in + k * (bytes), bits);                                      \
-                continue;                                                                                            \
-            }                                                                                                        \
-            for (; bits; bits &= bits - 1)                                                                           \
-                memcpy(out + (i + __builtin_ctzll(bits)) * (bytes), in + k++ * (bytes), sizeof(type));               \
-        }                                                                                                            \
-    }                                                                                                                \
-    static void fill_run_##bytes(char *data, const uint8_t *restrict mask, int64_t n, const void *element)           \
-    {                                                                                                                \
-        typedef type item __attribute__((may_alias, aligned(1)));                                                    \
-        item *restrict to = (item *)(void *)data;                                                                    \
-        type value;                                                                                                  \
-                                                                                                                     \
-        memcpy(&value, element, sizeof(type));                                                                       \
-        for (int64_t i = 0; i < n; i++)                                                                              \
-            to[i] = mask[i] ? value : (type)to[i];                                                                   \
+#define DEFINE_RUNS(bytes, type)                                                                              \
+    static void pack_run_##bytes(char *out, const char *in, const uint8_t *mask, int64_t n, int64_t count)    \
+    {                                                                                                         \
+        int64_t k = 0;                                                                                        \
+                                                                                                              \
+        for (int64_t i = 0; i < n && k < count; i += WORD) {                                                  \
+            uint64_t bits = word_of(mask, i, n);                                                              \
+                                                                                                              \
+            if (n - i >= WORD && (k + WORD - count) * (bytes) + 64 <= 0 && __builtin_popcountll(bits) > 8) {  \
+                k += pack_##bytes(out + k * (bytes), in + i * (bytes), bits);                                 \
+                continue;                                                                                     \
+            }                                                                                                 \
+            for (; bits; bits &= bits - 1)                                                                    \
+                memcpy(out + k++ * (bytes), in + (i + __builtin_ctzll(bits)) * (bytes), sizeof(type));        \
+        }                                                                                                     \
+    }                                                                                                         \
+    static void spread_run_##bytes(char *out, const char *in, const uint8_t *mask, int64_t n, int64_t count)  \
+    {                                                                                                         \
+        int64_t k = 0;                                                                                        \
+                                                                                                              \
+        for (int64_t i = 0; i < n && k < count; i += WORD) {                                                  \
+            uint64_t bits = word_of(mask, i, n);                                                              \
+                                                                                                              \
+            if (CAN_SPREAD_##bytes && n - i >= WORD && k + WORD <= count && __builtin_popcountll(bits) > 8) { \
+                k += spread_##bytes(out + i * (bytes), in + k * (bytes), bits);                               \
+                continue;                                                                                     \
+            }                                                                                                 \
+            for (; bits; bits &= bits - 1)                                                                    \
+                memcpy(out + (i + __builtin_ctzll(bits)) * (bytes), in + k++ * (bytes), sizeof(type));        \
+        }                                                                                                     \
+    }                                                                                                         \
+    static void fill_run_##bytes(char *data, const uint8_t *restrict mask, int64_t n, const void *element)    \
+    {                                                                                                         \
+        typedef type item __attribute__((may_alias, aligned(1)));                                             \
+        item *restrict to = (item *)(void *)data;                                                             \
+        type value;                                                                                           \
+                                                                                                              \
+        memcpy(&value, element, sizeof(type));                                                                \
+        for (int64_t i = 0; i < n; i++)                                                                       \
+            to[i] = mask[i] ? value : (type)to[i];                                                            \
     }
 DEFINE_RUNS(1, uint8_t)
 DEFINE_RUNS(2, uint16_t)
@@ -375,11 +375,21 @@ void MT_ISA_NAME(mt_mask_run_pack)(char *out, const char *in, const uint8_t *mas
                                    int itemsize)
 {
     switch (itemsize) {
-    case 1: pack_run_1(out, in, mask, n, count); break;
-    case 2: pack_run_2(out, in, mask, n, count); break;
-    case 4: pack_run_4(out, in, mask, n, count); break;
-    case 8: pack_run_8(out, in, mask, n, count); break;
-    default: pack_run_16(out, in, mask, n, count); break;
+    case 1:
+        pack_run_1(out, in, mask, n, count);
+        break;
+    case 2:
+        pack_run_2(out, in, mask, n, count);
+        break;
+    case 4:
+        pack_run_4(out, in, mask, n, count);
+        break;
+    case 8:
+        pack_run_8(out, in, mask, n, count);
+        break;
+    default:
+        pack_run_16(out, in, mask, n, count);
+        break;
     }
 }
 
@@ -387,21 +397,41 @@ void MT_ISA_NAME(mt_mask_run_spread)(char *out, const char *in, const uint8_t *m
                                      int itemsize)
 {
     switch (itemsize) {
-    case 1: spread_run_1(out, in, mask, n, count); break;
-    case 2: spread_run_2(out, in, mask, n, count); break;
-    case 4: spread_run_4(out, in, mask, n, count); break;
-    case 8: spread_run_8(out, in, mask, n, count); break;
-    default: spread_run_16(out, in, mask, n, count); break;
+    case 1:
+        spread_run_1(out, in, mask, n, count);
+        break;
+    case 2:
+        spread_run_2(out, in, mask, n, count);
+        break;
+    case 4:
+        spread_run_4(out, in, mask, n, count);
+        break;
+    case 8:
+        spread_run_8(out, in, mask, n, count);
+        break;
+    default:
+        spread_run_16(out, in, mask, n, count);
+        break;
     }
 }
 
 void MT_ISA_NAME(mt_mask_run_fill)(char *data, const uint8_t *mask, int64_t n, const void *element, int itemsize)
 {
     switch (itemsize) {
-    case 1: fill_run_1(data, mask, n, element); break;
-    case 2: fill_run_2(data, mask, n, element); break;
-    case 4: fill_run_4(data, mask, n, element); break;
-    case 8: fill_run_8(data, mask, n, element); break;
-    default: fill_run_16(data, mask, n, element); break;
+    case 1:
+        fill_run_1(data, mask, n, element);
+        break;
+    case 2:
+        fill_run_2(data, mask, n, element);
+        break;
+    case 4:
+        fill_run_4(data, mask, n, element);
+        break;
+    case 8:
+        fill_run_8(data, mask, n, element);
+        break;
+    default:
+        fill_run_16(data, mask, n, element);
+        break;
     }
 }

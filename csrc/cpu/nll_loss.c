@@ -10,12 +10,12 @@
 #include "kernels.h"
 
 typedef struct nll {
-    const char *data;      /* log probabilities */
-    const char *weight;    /* classes numbers, or NULL */
+    const char *data;   /* log probabilities */
+    const char *weight; /* classes numbers, or NULL */
     const int64_t *target;
     mt_dtype dtype;
     int64_t batch, classes, inner, ignore_index;
-    int64_t step[3];       /* bytes along batch, class, inner */
+    int64_t step[3]; /* bytes along batch, class, inner */
 } nll;
 
 static double load(const char *p, mt_dtype d)

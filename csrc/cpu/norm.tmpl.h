@@ -30,34 +30,34 @@ static inline double NAME(fold)(const VEC *acc, const VEC *rest)
 /* BODY(type, AT, a, b) adds to two accumulators; AT(p) is what p has at the current index. */
 #define AT_VEC(p) (*(const VEC *)(const void *)((p) + at))
 #define AT_ONE(p) ((p)[at])
-#define REDUCE(out, n, n_acc, BODY)                                                                                   \
-    for (int64_t begin = 0; begin < (n); begin += MT_NORM_BLOCK) {                                                    \
-        int64_t end = (n) - begin < MT_NORM_BLOCK ? (n) : begin + MT_NORM_BLOCK, i = begin;                           \
-        VEC acc_a[N_VEC] = {{0}}, acc_b[N_VEC] = {{0}}, rest_a[N_REST] = {{0}}, rest_b[N_REST] = {{0}};               \
-        T tail_a = 0, tail_b = 0;                                                                                     \
-                                                                                                                      \
-        for (; i + STEP <= end; i += STEP) {                                                                          \
-            MT_NORM_UNROLL                                                                                            \
-            for (int v = 0; v < N_VEC; v++) {                                                                         \
-                int64_t at = i + v * WIDTH;                                                                           \
-                BODY(VEC, AT_VEC, acc_a[v], acc_b[v])                                                                 \
-            }                                                                                                         \
-        }                                                                                                             \
-        for (; i + GROUP <= end; i += GROUP) {                                                                        \
-            MT_NORM_UNROLL                                                                                            \
-            for (int v = 0; v < N_REST; v++) {                                                                        \
-                int64_t at = i + v * WIDTH;                                                                           \
-                BODY(VEC, AT_VEC, rest_a[v], rest_b[v])                                                               \
-            }                                                                                                         \
-        }                                                                                                             \
-        for (int64_t at = i; at < end; at++) {                                                                        \
-            BODY(T, AT_ONE, tail_a, tail_b)                                                                           \
-        }                                                                                                             \
-        (out)[0] += NAME(fold)(acc_a, rest_a) + (double)tail_a;                                                       \
-        if ((n_acc) == 2)                                                                                             \
-            (out)[(n_acc) - 1] += NAME(fold)(acc_b, rest_b) + (double)tail_b; \
-        else                                                                                                          \
-            (void)tail_b, (void)acc_b, (void)rest_b;                                                                  \
+#define REDUCE(out, n, n_acc, BODY)                                                                     \
+    for (int64_t begin = 0; begin < (n); begin += MT_NORM_BLOCK) {                                      \
+        int64_t end = (n) - begin < MT_NORM_BLOCK ? (n) : begin + MT_NORM_BLOCK, i = begin;             \
+        VEC acc_a[N_VEC] = {{0}}, acc_b[N_VEC] = {{0}}, rest_a[N_REST] = {{0}}, rest_b[N_REST] = {{0}}; \
+        T tail_a = 0, tail_b = 0;                                                                       \
+                                                                                                        \
+        for (; i + STEP <= end; i += STEP) {                                                            \
+            MT_NORM_UNROLL                                                                              \
+            for (int v = 0; v < N_VEC; v++) {                                                           \
+                int64_t at = i + v * WIDTH;                                                             \
+                BODY(VEC, AT_VEC, acc_a[v], acc_b[v])                                                   \
+            }                                                                                           \
+        }                                                                                               \
+        for (; i + GROUP <= end; i += GROUP) {                                                          \
+            MT_NORM_UNROLL                                                                              \
+            for (int v = 0; v < N_REST; v++) {                                                          \
+                int64_t at = i + v * WIDTH;                                                             \
+                BODY(VEC, AT_VEC, rest_a[v], rest_b[v])                                                 \
+            }                                                                                           \
+        }                                                                                               \
+        for (int64_t at = i; at < end; at++) {                                                          \
+            BODY(T, AT_ONE, tail_a, tail_b)                                                             \
+        }                                                                                               \
+        (out)[0] += NAME(fold)(acc_a, rest_a) + (double)tail_a;                                         \
+        if ((n_acc) == 2)                                                                               \
+            (out)[(n_acc) - 1] += NAME(fold)(acc_b, rest_b) + (double)tail_b;                           \
+        else                                                                                            \
+            (void)tail_b, (void)acc_b, (void)rest_b;                                                    \
     }
 
 /* --- rows --- */
@@ -208,27 +208,27 @@ static void NAME(layer_grad)(void *to, void *dweight, void *dbias, const void *g
 
 /* --- columns: tiles of channels, flushed into double after some rows --- */
 
-#define COLUMNS(BODY, FLUSH)                                                                                          \
-    for (int64_t c0 = 0; c0 < c; c0 += MT_NORM_TILE) {                                                                \
-        int64_t width = c - c0 < MT_NORM_TILE ? c - c0 : MT_NORM_TILE;                                                \
-                                                                                                                      \
-        for (int64_t r0 = 0; r0 < rows; r0 += MT_NORM_ROWS) {                                                         \
-            int64_t last = rows - r0 < MT_NORM_ROWS ? rows : r0 + MT_NORM_ROWS;                                       \
-            MT_ALIGNED(64) T a[MT_NORM_TILE] = {0}, b[MT_NORM_TILE] = {0};                                            \
-                                                                                                                      \
-            for (int64_t r = r0; r < last; r++) {                                                                     \
-                const T *xr = x + r * c + c0;                                                                         \
-                                                                                                                      \
-                MT_IVDEP                                                                                              \
-                for (int64_t j = 0; j < width; j++) {                                                                 \
-                    BODY                                                                                              \
-                }                                                                                                     \
-            }                                                                                                         \
-            (void)b;                                                                                                  \
-            for (int64_t j = 0; j < width; j++) {                                                                     \
-                FLUSH                                                                                                 \
-            }                                                                                                         \
-        }                                                                                                             \
+#define COLUMNS(BODY, FLUSH)                                                    \
+    for (int64_t c0 = 0; c0 < c; c0 += MT_NORM_TILE) {                          \
+        int64_t width = c - c0 < MT_NORM_TILE ? c - c0 : MT_NORM_TILE;          \
+                                                                                \
+        for (int64_t r0 = 0; r0 < rows; r0 += MT_NORM_ROWS) {                   \
+            int64_t last = rows - r0 < MT_NORM_ROWS ? rows : r0 + MT_NORM_ROWS; \
+            MT_ALIGNED(64) T a[MT_NORM_TILE] = {0}, b[MT_NORM_TILE] = {0};      \
+                                                                                \
+            for (int64_t r = r0; r < last; r++) {                               \
+                const T *xr = x + r * c + c0;                                   \
+                                                                                \
+                MT_IVDEP                                                        \
+                for (int64_t j = 0; j < width; j++) {                           \
+                    BODY                                                        \
+                }                                                               \
+            }                                                                   \
+            (void)b;                                                            \
+            for (int64_t j = 0; j < width; j++) {                               \
+                FLUSH                                                           \
+            }                                                                   \
+        }                                                                       \
     }
 
 static void NAME(sums)(double *out, const void *from, int64_t rows, int64_t c)
@@ -242,16 +242,16 @@ static void NAME(spreads)(double *out, const void *from, int64_t rows, int64_t c
 {
     const T *x = from;
 
-    COLUMNS(T d = xr[j] - (T)mean[c0 + j]; a[j] += d; b[j] += d * d;
-            , out[c0 + j] += (double)a[j]; out[c + c0 + j] += (double)b[j];)
+    COLUMNS(T d = xr[j] - (T)mean[c0 + j]; a[j] += d; b[j] += d * d;, out[c0 + j] += (double)a[j];
+            out[c + c0 + j] += (double)b[j];)
 }
 
 static void NAME(dots)(double *out, const void *grad, const void *from, int64_t rows, int64_t c, const double *mean)
 {
     const T *x = from, *g = grad;
 
-    COLUMNS(T gi = g[r * c + c0 + j]; a[j] += gi; b[j] += gi * (xr[j] - (T)mean[c0 + j]);
-            , out[c0 + j] += (double)a[j]; out[c + c0 + j] += (double)b[j];)
+    COLUMNS(T gi = g[r * c + c0 + j]; a[j] += gi; b[j] += gi * (xr[j] - (T)mean[c0 + j]);, out[c0 + j] += (double)a[j];
+            out[c + c0 + j] += (double)b[j];)
 }
 
 static void NAME(affines)(void *to, const void *from, int64_t rows, int64_t c, const double *k)
@@ -301,9 +301,18 @@ static void NAME(combines)(void *to, const void *grad, const void *from, int64_t
 }
 
 static const mt_norm_loops NAME(norm_loops) = {
-    .layer = NAME(layer), .layer_grad = NAME(layer_grad), .sum = NAME(sum), .spread = NAME(spread), .dot = NAME(dot),
-    .affine = NAME(affine), .combine = NAME(combine), .sums = NAME(sums), .spreads = NAME(spreads),
-    .dots = NAME(dots), .affines = NAME(affines), .combines = NAME(combines),
+    .layer = NAME(layer),
+    .layer_grad = NAME(layer_grad),
+    .sum = NAME(sum),
+    .spread = NAME(spread),
+    .dot = NAME(dot),
+    .affine = NAME(affine),
+    .combine = NAME(combine),
+    .sums = NAME(sums),
+    .spreads = NAME(spreads),
+    .dots = NAME(dots),
+    .affines = NAME(affines),
+    .combines = NAME(combines),
 };
 
 #undef NAME

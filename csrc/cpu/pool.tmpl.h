@@ -131,8 +131,8 @@ static void ME(max)(const mt_pool *p, int64_t begin, int64_t end)
     for (int64_t plane = begin; plane < end; plane++) {
         const X *in = ME(plane_of)(p, &p->in, plane);
         X *out = (X *)(uintptr_t)ME(plane_of)(p, &p->out, plane);
-        int64_t *index = (int64_t *)p->index.data + plane / p->channels * p->index.batch +
-                         plane % p->channels * p->index.channel;
+        int64_t *index =
+            (int64_t *)p->index.data + plane / p->channels * p->index.batch + plane % p->channels * p->index.channel;
 
         if (pairs) {
             int64_t band = MT_POOL_PIECE / p->out.size[1], width = p->out.size[1];
@@ -220,7 +220,7 @@ static void ME(mean_row)(const mt_pool *p, const X *in, X *out, int64_t y, int64
         out[(x0 + i) * p->out.dim[1]] = STORE((T)(sum[i] / divisor));
 }
 
-static inline X ME(mean_of)(const mt_pool *p, const X *in, const ME(window) *w)
+static inline X ME(mean_of)(const mt_pool *p, const X *in, const ME(window) * w)
 {
     T sum = 0;
 
@@ -251,8 +251,7 @@ static void ME(mean)(const mt_pool *p, int64_t begin, int64_t end)
             for (; y < whole_y && x < whole_x; x += MT_POOL_PIECE) {
                 int64_t n = whole_x - x < MT_POOL_PIECE ? whole_x - x : MT_POOL_PIECE;
 
-                ME(mean_row)(p, in, row, y, x, n,
-                             (T)(p->divisor ? p->divisor : p->kernel[0] * p->kernel[1]));
+                ME(mean_row)(p, in, row, y, x, n, (T)(p->divisor ? p->divisor : p->kernel[0] * p->kernel[1]));
             }
             for (x = y < whole_y ? whole_x : 0; x < p->out.size[1]; x++) {
                 ME(window) w = ME(mean_window)(p, y, x);
@@ -301,7 +300,7 @@ static void ME(max_backward)(const mt_pool *p, int64_t begin, int64_t end)
     }
 }
 
-static inline void ME(spread)(const mt_pool *p, X *in, X grad, const ME(window) *w)
+static inline void ME(spread)(const mt_pool *p, X *in, X grad, const ME(window) * w)
 {
     T share = grad / w->divisor;
 

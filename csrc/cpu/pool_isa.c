@@ -8,7 +8,7 @@
 #include "math/dtype/common.h"
 
 enum { MT_POOL_PIECE = 256 }; /* results made at once */
-#define MT_LEAST_INT(T) ((T)-1 < 0 ? (T)((uint64_t)1 << (8 * sizeof(T) - 1)) : (T)0)
+#define MT_LEAST_INT(T) ((T) - 1 < 0 ? (T)((uint64_t)1 << (8 * sizeof(T) - 1)) : (T)0)
 
 #include "math/dtype/f32.h"
 #include "cpu/pool.tmpl.h"

@@ -25,8 +25,11 @@ static const mt_pool_kernels *kernels(void)
 static mt_pool_side side_of(const mt_tensor *t)
 {
     int n = t->ndim;
-    mt_pool_side s = {(char *)(uintptr_t)mt_tensor_const_data(t), n == 4 ? t->stride[0] : 0, t->stride[n - 3],
-                      {t->stride[n - 2], t->stride[n - 1]}, {t->size[n - 2], t->size[n - 1]}};
+    mt_pool_side s = {(char *)(uintptr_t)mt_tensor_const_data(t),
+                      n == 4 ? t->stride[0] : 0,
+                      t->stride[n - 3],
+                      {t->stride[n - 2], t->stride[n - 1]},
+                      {t->size[n - 2], t->size[n - 1]}};
 
     return s;
 }
@@ -40,8 +43,13 @@ static void pair(int64_t out[2], mt_ints list, const int64_t *missing)
 /* in: the larger side, out: the pooled one. */
 static mt_pool pool_of(const mt_tensor *in, const mt_tensor *out)
 {
-    mt_pool p = {.dtype = (mt_dtype)in->dtype, .channels = in->size[in->ndim - 3], .in = side_of(in),
-                 .out = side_of(out), .kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
+    mt_pool p = {.dtype = (mt_dtype)in->dtype,
+                 .channels = in->size[in->ndim - 3],
+                 .in = side_of(in),
+                 .out = side_of(out),
+                 .kernel = {1, 1},
+                 .stride = {1, 1},
+                 .dilation = {1, 1}};
 
     return p;
 }
@@ -80,8 +88,8 @@ static void run_planes(const mt_pool *p, mt_pool_fn *run, int64_t planes, double
     job j = {p, run};
     double window = (double)p->kernel[0] * (double)p->kernel[1];
 
-    mt_parallel_for(planes, 10.0 + ns_per_element * window * (double)p->out.size[0] * (double)p->out.size[1], 1, run_range,
-                    &j);
+    mt_parallel_for(planes, 10.0 + ns_per_element * window * (double)p->out.size[0] * (double)p->out.size[1], 1,
+                    run_range, &j);
 }
 
 /* The dtype in which t is computed. */
@@ -185,9 +193,9 @@ static int check_indices(const mt_tensor *index, int64_t size)
     return 0;
 }
 
-int mt_cpu_max_pool2d_with_indices_backward(mt_tensor *out, mt_tensor *grad_output, mt_tensor *self, mt_ints kernel_size,
-                                            mt_ints stride, mt_ints padding, mt_ints dilation, bool ceil_mode,
-                                            mt_tensor *indices)
+int mt_cpu_max_pool2d_with_indices_backward(mt_tensor *out, mt_tensor *grad_output, mt_tensor *self,
+                                            mt_ints kernel_size, mt_ints stride, mt_ints padding, mt_ints dilation,
+                                            bool ceil_mode, mt_tensor *indices)
 {
     mt_tensor *dense = NULL;
     mt_pool p;

@@ -403,16 +403,18 @@ int mt_cpu_random_from(mt_tensor *self, int64_t from, const int64_t *to_given, m
             adjust_bounds(d, &from, &to);
             MT_REQUIRE(from < to, MT_ERR_RUNTIME,
                        "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got "
-                       "from=%lld >= to=%lld", (long long)from, (long long)to);
+                       "from=%lld >= to=%lld",
+                       (long long)from, (long long)to);
         }
         MT_REQUIRE(in_range(d, from), MT_ERR_RUNTIME, "from is out of bounds for %s", mt_dtype_name(d));
         MT_REQUIRE(in_range(d, to - 1), MT_ERR_RUNTIME, "to - 1 is out of bounds for %s", mt_dtype_name(d));
         f.source.range = (uint64_t)to - (uint64_t)from;
     } else {
-        static const int64_t top[MT_DTYPE_COUNT] = {
-            [MT_DTYPE_b8] = 1, [MT_DTYPE_u8] = 255, [MT_DTYPE_i8] = 127, [MT_DTYPE_i16] = INT16_MAX,
-            [MT_DTYPE_i32] = INT32_MAX, [MT_DTYPE_i64] = INT64_MAX, [MT_DTYPE_f16] = 1 << 11,
-            [MT_DTYPE_bf16] = 1 << 8, [MT_DTYPE_f32] = 1 << 24, [MT_DTYPE_f64] = (int64_t)1 << 53};
+        static const int64_t top[MT_DTYPE_COUNT] = {[MT_DTYPE_b8] = 1,          [MT_DTYPE_u8] = 255,
+                                                    [MT_DTYPE_i8] = 127,        [MT_DTYPE_i16] = INT16_MAX,
+                                                    [MT_DTYPE_i32] = INT32_MAX, [MT_DTYPE_i64] = INT64_MAX,
+                                                    [MT_DTYPE_f16] = 1 << 11,   [MT_DTYPE_bf16] = 1 << 8,
+                                                    [MT_DTYPE_f32] = 1 << 24,   [MT_DTYPE_f64] = (int64_t)1 << 53};
 
         MT_REQUIRE(in_range(d, from), MT_ERR_RUNTIME, "from is out of bounds for %s", mt_dtype_name(d));
         f.source.range = (uint64_t)top[d] - (uint64_t)from + 1;
@@ -521,8 +523,7 @@ static void bernoulli_run(char *const *data, const int64_t *stride, int64_t n, c
             b->bad = true;
             break;
         }
-        yes = b->p_dtype == MT_DTYPE_f64 ? mt_generator_f64(b->g) < p.v.d
-                                         : mt_generator_f32(b->g) < (float)p.v.d;
+        yes = b->p_dtype == MT_DTYPE_f64 ? mt_generator_f64(b->g) < p.v.d : mt_generator_f32(b->g) < (float)p.v.d;
         mt_scalar_store(data[0] + i * stride[0], b->out_dtype, mt_scalar_from_int(yes));
     }
 }
@@ -693,8 +694,8 @@ int mt_cpu_multinomial_search(mt_tensor *self, mt_tensor *probs, mt_generator *g
     MT_REQUIRE(g, MT_ERR_RUNTIME, "the default generator could not be made");
     MT_TRY(mt_malloc(&sums, (size_t)n * sizeof(double)));
     for (int64_t i = 0; i < rows; i++) {
-        bool good = wide ? cumulate_f64(sums, (const double *)p + i * n, n)
-                         : cumulate_f32(sums, (const float *)p + i * n, n);
+        bool good =
+            wide ? cumulate_f64(sums, (const double *)p + i * n, n) : cumulate_f32(sums, (const float *)p + i * n, n);
 
         MT_REQUIRE(good, MT_ERR_RUNTIME, "invalid multinomial distribution (sum of probabilities <= 0)");
         for (int64_t k = 0; k < samples; k++)

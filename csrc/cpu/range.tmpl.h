@@ -80,7 +80,8 @@ static void LINSPACE(const mt_range *r, int64_t begin, int64_t end)
     X *out = r->out;
 
     for (int64_t i = begin; i < end; i++)
-        out[i] = (X)mt_f64_to_i64(i < r->n / 2 ? fma(step, (double)i, first) : fma(-step, (double)(r->n - i - 1), last));
+        out[i] =
+            (X)mt_f64_to_i64(i < r->n / 2 ? fma(step, (double)i, first) : fma(-step, (double)(r->n - i - 1), last));
 }
 
 #elif IS_HALF

@@ -49,8 +49,8 @@ static void SYMBOL(_merge)(char *state, const char *other, int64_t n_out, const 
         s[k] = OF_MONOID(_merge)(s[k], o[k]);
 }
 
-static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const char *state,
-                            int64_t n_out, int64_t count, const void *params)
+static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const char *state, int64_t n_out,
+                            int64_t count, const void *params)
 {
     const WIDE_TYPE *s = (const WIDE_TYPE *)(const void *)state;
 
@@ -58,8 +58,8 @@ static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const c
         *(RESULT *)(void *)(out[0] + k * out_stride[0]) = PUT(FINISH(s[k], count, params));
 }
 
-static const mt_reduce_loops MT_LOOP_SYMBOL(OP, XS) = {
-    SYMBOL(_init), SYMBOL(_step), SYMBOL(_merge), SYMBOL(_finish), sizeof(WIDE_TYPE)};
+static const mt_reduce_loops MT_LOOP_SYMBOL(OP, XS) = {SYMBOL(_init), SYMBOL(_step), SYMBOL(_merge), SYMBOL(_finish),
+                                                       sizeof(WIDE_TYPE)};
 
 #undef WIDE_TYPE
 #undef OF_MONOID

@@ -102,8 +102,8 @@ MT_UNUSED MT_ONE_COPY static WIDE_TYPE SYMBOL(_row)(const X *in, int64_t n, cons
 }
 
 /* `rows` rows, at most REDUCE_ROWS, of `width` columns are joined into acc. */
-MT_ONE_COPY static void SYMBOL(_rows_into)(LANE_TYPE *acc, const char *in, int64_t in_stride,
-                                           int rows, int width, const double *params)
+MT_ONE_COPY static void SYMBOL(_rows_into)(LANE_TYPE *acc, const char *in, int64_t in_stride, int rows, int width,
+                                           const double *params)
 {
     int r = 0;
 
@@ -133,8 +133,8 @@ MT_ONE_COPY static void SYMBOL(_rows_into)(LANE_TYPE *acc, const char *in, int64
 }
 
 /* The same, joined into the states. Rows are elements of T for float16. */
-MT_ONE_COPY static void SYMBOL(_rows_merge)(WIDE_TYPE *s, const char *in, int64_t in_stride,
-                                            int rows, int width, const double *params)
+MT_ONE_COPY static void SYMBOL(_rows_merge)(WIDE_TYPE *s, const char *in, int64_t in_stride, int rows, int width,
+                                            const double *params)
 {
     MT_ALIGNED(64) LANE_TYPE acc[COLUMNS];
 #if IS_RISKY
@@ -161,8 +161,8 @@ MT_ONE_COPY static void SYMBOL(_rows_merge)(WIDE_TYPE *s, const char *in, int64_
         s[j] = MERGE(s[j], WIDEN(acc[j]));
 }
 
-static void SYMBOL(_columns)(WIDE_TYPE *state, const char *in, int64_t n_out, int64_t n_in,
-                             int64_t in_stride, const double *params)
+static void SYMBOL(_columns)(WIDE_TYPE *state, const char *in, int64_t n_out, int64_t n_in, int64_t in_stride,
+                             const double *params)
 {
 #ifdef LOAD_CHUNK
     const int64_t chunk = 128;
@@ -191,24 +191,22 @@ static void SYMBOL(_columns)(WIDE_TYPE *state, const char *in, int64_t n_out, in
 }
 
 /* Short rows: 64 at a time become columns. */
-MT_UNUSED MT_ONE_COPY static void SYMBOL(_short_rows)(WIDE_TYPE *s, const char *in, int64_t n_out,
-                                                      int64_t out_stride, int64_t n_in,
-                                                      const double *params)
+MT_UNUSED MT_ONE_COPY static void SYMBOL(_short_rows)(WIDE_TYPE *s, const char *in, int64_t n_out, int64_t out_stride,
+                                                      int64_t n_in, const double *params)
 {
     MT_ALIGNED(64) X tile[REDUCE_SHORT_ROW(sizeof(X)) * 64];
 
     for (int64_t k = 0; k < n_out; k += 64) {
         int64_t width = n_out - k < 64 ? n_out - k : 64;
 
-        mt_cpu_transpose_small((char *)tile, 64 * (int64_t)sizeof(X), in + k * out_stride, out_stride,
-                               n_in, width, sizeof(X));
+        mt_cpu_transpose_small((char *)tile, 64 * (int64_t)sizeof(X), in + k * out_stride, out_stride, n_in, width,
+                               sizeof(X));
         SYMBOL(_columns)(s + k, (const char *)tile, width, n_in, 64 * (int64_t)sizeof(X), params);
     }
 }
 
-MT_UNUSED static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t out_stride,
-                                    int64_t n_in, int64_t in_stride, int64_t first,
-                                    const void *params)
+MT_UNUSED static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in,
+                                    int64_t in_stride, int64_t first, const void *params)
 {
     MT_ALIGNED(64) X buffer[REDUCE_BLOCK];
     WIDE_TYPE *s = (WIDE_TYPE *)(void *)state;

@@ -79,8 +79,7 @@ MT_ONE_COPY static void SYMBOL(_top_of_rows)(T *top, const T *x, int64_t pitch, 
     }
 }
 
-MT_ONE_COPY static void SYMBOL(_sum_of_rows)(T *sum, const T *top, const T *x, int64_t pitch,
-                                             int rows, int width)
+MT_ONE_COPY static void SYMBOL(_sum_of_rows)(T *sum, const T *top, const T *x, int64_t pitch, int rows, int width)
 {
     for (int j = 0; j < width; j++)
         sum[j] = 0;
@@ -91,8 +90,7 @@ MT_ONE_COPY static void SYMBOL(_sum_of_rows)(T *sum, const T *top, const T *x, i
     }
 }
 
-static void SYMBOL(_columns)(STATE *state, const char *in, int64_t n_out, int64_t n_in,
-                             int64_t in_stride)
+static void SYMBOL(_columns)(STATE *state, const char *in, int64_t n_out, int64_t n_in, int64_t in_stride)
 {
     MT_ALIGNED(64) T top[LOGSUM_COLUMNS], sum[LOGSUM_COLUMNS], x[REDUCE_ROWS][LOGSUM_COLUMNS];
 
@@ -136,22 +134,22 @@ static void SYMBOL(_read)(T *x, const char *row, int64_t stride, int n)
 }
 
 /* Short rows: 64 at a time become columns. */
-MT_UNUSED MT_ONE_COPY static void SYMBOL(_short_rows)(STATE *s, const char *in, int64_t n_out,
-                                                      int64_t out_stride, int64_t n_in)
+MT_UNUSED MT_ONE_COPY static void SYMBOL(_short_rows)(STATE *s, const char *in, int64_t n_out, int64_t out_stride,
+                                                      int64_t n_in)
 {
     MT_ALIGNED(64) X tile[REDUCE_SHORT_ROW(sizeof(X)) * 64];
 
     for (int64_t k = 0; k < n_out; k += 64) {
         int64_t width = n_out - k < 64 ? n_out - k : 64;
 
-        mt_cpu_transpose_small((char *)tile, 64 * (int64_t)sizeof(X), in + k * out_stride, out_stride,
-                               n_in, width, sizeof(X));
+        mt_cpu_transpose_small((char *)tile, 64 * (int64_t)sizeof(X), in + k * out_stride, out_stride, n_in, width,
+                               sizeof(X));
         SYMBOL(_columns)(s + k, (const char *)tile, width, n_in, 64 * (int64_t)sizeof(X));
     }
 }
 
-static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t out_stride,
-                          int64_t n_in, int64_t in_stride, int64_t first, const void *params)
+static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in,
+                          int64_t in_stride, int64_t first, const void *params)
 {
     MT_ALIGNED(64) T buffer[REDUCE_BLOCK];
     STATE *s = (STATE *)(void *)state;
@@ -186,8 +184,8 @@ static void SYMBOL(_merge)(char *state, const char *other, int64_t n_out, const 
             s[k].sum += o[k].sum * exp((double)o[k].top - (double)s[k].top);
 }
 
-static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const char *state,
-                            int64_t n_out, int64_t count, const void *params)
+static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const char *state, int64_t n_out,
+                            int64_t count, const void *params)
 {
     const STATE *s = (const STATE *)(const void *)state;
 
@@ -200,8 +198,8 @@ static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const c
     }
 }
 
-static const mt_reduce_loops MT_LOOP_SYMBOL(OP, XS) = {
-    SYMBOL(_init), SYMBOL(_step), SYMBOL(_merge), SYMBOL(_finish), sizeof(STATE)};
+static const mt_reduce_loops MT_LOOP_SYMBOL(OP, XS) = {SYMBOL(_init), SYMBOL(_step), SYMBOL(_merge), SYMBOL(_finish),
+                                                       sizeof(STATE)};
 
 #undef SYMBOL
 #undef STATE

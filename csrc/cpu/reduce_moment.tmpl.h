@@ -48,8 +48,8 @@ MT_ONE_COPY static void SYMBOL(_row_spread)(double *mean, double *m2, const REAL
     SYMBOL(_fine_row)(mean, m2, x, n);
 }
 
-MT_ONE_COPY static void SYMBOL(_column_spread)(double *mean, double *m2, const char *in,
-                                               int64_t in_stride, int rows, int width)
+MT_ONE_COPY static void SYMBOL(_column_spread)(double *mean, double *m2, const char *in, int64_t in_stride, int rows,
+                                               int width)
 {
 #if BITS == 32
     bool again = false;
@@ -112,8 +112,7 @@ MT_ONE_COPY static void SYMBOL(_block)(STATE *s, const X *in, int n)
     SYMBOL(_add_block)(s, n, mean, m2);
 }
 
-MT_ONE_COPY static void SYMBOL(_columns)(STATE *state, const char *in, int64_t n_out, int64_t n_in,
-                                         int64_t in_stride)
+MT_ONE_COPY static void SYMBOL(_columns)(STATE *state, const char *in, int64_t n_out, int64_t n_in, int64_t in_stride)
 {
     const int64_t chunk = MOMENT_COLUMNS / PARTS;
     double mean[MOMENT_COLUMNS], m2[MOMENT_COLUMNS];
@@ -141,22 +140,22 @@ MT_ONE_COPY static void SYMBOL(_columns)(STATE *state, const char *in, int64_t n
 }
 
 /* Short rows: 64 at a time become columns. */
-MT_UNUSED MT_ONE_COPY static void SYMBOL(_short_rows)(STATE *s, const char *in, int64_t n_out,
-                                                      int64_t out_stride, int64_t n_in)
+MT_UNUSED MT_ONE_COPY static void SYMBOL(_short_rows)(STATE *s, const char *in, int64_t n_out, int64_t out_stride,
+                                                      int64_t n_in)
 {
     MT_ALIGNED(64) X tile[REDUCE_SHORT_ROW(sizeof(X)) * 64];
 
     for (int64_t k = 0; k < n_out; k += 64) {
         int64_t width = n_out - k < 64 ? n_out - k : 64;
 
-        mt_cpu_transpose_small((char *)tile, 64 * (int64_t)sizeof(X), in + k * out_stride, out_stride,
-                               n_in, width, sizeof(X));
+        mt_cpu_transpose_small((char *)tile, 64 * (int64_t)sizeof(X), in + k * out_stride, out_stride, n_in, width,
+                               sizeof(X));
         SYMBOL(_columns)(s + k, (const char *)tile, width, n_in, 64 * (int64_t)sizeof(X));
     }
 }
 
-static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t out_stride,
-                          int64_t n_in, int64_t in_stride, int64_t first, const void *params)
+static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in,
+                          int64_t in_stride, int64_t first, const void *params)
 {
     MT_ALIGNED(64) X buffer[REDUCE_BLOCK];
     STATE *s = (STATE *)(void *)state;
@@ -196,8 +195,8 @@ static void SYMBOL(_merge)(char *state, const char *other, int64_t n_out, const 
 }
 
 /* Variance with a correction beyond the count divides by zero, as PyTorch does. */
-static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const char *state,
-                            int64_t n_out, int64_t count, const void *params)
+static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const char *state, int64_t n_out,
+                            int64_t count, const void *params)
 {
     const STATE *s = (const STATE *)(const void *)state;
     double divisor = (double)count - ((const double *)params)[0];
@@ -228,8 +227,8 @@ static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const c
     }
 }
 
-static const mt_reduce_loops MT_LOOP_SYMBOL(OP, XS) = {
-    SYMBOL(_init), SYMBOL(_step), SYMBOL(_merge), SYMBOL(_finish), sizeof(STATE)};
+static const mt_reduce_loops MT_LOOP_SYMBOL(OP, XS) = {SYMBOL(_init), SYMBOL(_step), SYMBOL(_merge), SYMBOL(_finish),
+                                                       sizeof(STATE)};
 
 #undef SYMBOL
 #undef STATE

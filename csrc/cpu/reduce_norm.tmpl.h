@@ -45,8 +45,8 @@ static void SYMBOL(_init)(char *state, int64_t n_out, const void *params)
         s[k] = start;
 }
 
-static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t out_stride,
-                          int64_t n_in, int64_t in_stride, int64_t first, const void *params)
+static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in,
+                          int64_t in_stride, int64_t first, const void *params)
 {
     double p = ((const double *)params)[0];
 
@@ -75,8 +75,8 @@ static void SYMBOL(_merge)(char *state, const char *other, int64_t n_out, const 
                                       : s[k] + o[k];
 }
 
-static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const char *state,
-                            int64_t n_out, int64_t count, const void *params)
+static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const char *state, int64_t n_out,
+                            int64_t count, const void *params)
 {
     const double *s = (const double *)(const void *)state;
 
@@ -91,8 +91,8 @@ static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const c
     }
 }
 
-static const mt_reduce_loops MT_LOOP_SYMBOL(OP, XS) = {
-    SYMBOL(_init), SYMBOL(_step), SYMBOL(_merge), SYMBOL(_finish), sizeof(double)};
+static const mt_reduce_loops MT_LOOP_SYMBOL(OP, XS) = {SYMBOL(_init), SYMBOL(_step), SYMBOL(_merge), SYMBOL(_finish),
+                                                       sizeof(double)};
 
 #undef SYMBOL
 #undef STEP_OF

@@ -124,8 +124,7 @@ static void SYMBOL(_block)(STATE *s, const X *in, int n, int64_t first)
 }
 
 /* Row number k is compared with the best so far. */
-MT_ONE_COPY static void SYMBOL(_compare_row)(T *best, ROW_NUMBER *at, const ELEMENT *x, int width,
-                                             ROW_NUMBER k)
+MT_ONE_COPY static void SYMBOL(_compare_row)(T *best, ROW_NUMBER *at, const ELEMENT *x, int width, ROW_NUMBER k)
 {
     MT_IVDEP
     for (int j = 0; j < width; j++) {
@@ -137,8 +136,8 @@ MT_ONE_COPY static void SYMBOL(_compare_row)(T *best, ROW_NUMBER *at, const ELEM
     }
 }
 
-static void SYMBOL(_columns)(STATE *state, const char *in, int64_t n_out, int64_t n_in,
-                             int64_t in_stride, int64_t first)
+static void SYMBOL(_columns)(STATE *state, const char *in, int64_t n_out, int64_t n_in, int64_t in_stride,
+                             int64_t first)
 {
     MT_ALIGNED(64) T best[PICK_COLUMNS];
     MT_ALIGNED(64) ROW_NUMBER at[PICK_COLUMNS];
@@ -173,23 +172,22 @@ static void SYMBOL(_columns)(STATE *state, const char *in, int64_t n_out, int64_
 }
 
 /* Short rows: 64 at a time become columns. */
-MT_UNUSED MT_ONE_COPY static void SYMBOL(_short_rows)(STATE *s, const char *in, int64_t n_out,
-                                                      int64_t out_stride, int64_t n_in,
-                                                      int64_t first)
+MT_UNUSED MT_ONE_COPY static void SYMBOL(_short_rows)(STATE *s, const char *in, int64_t n_out, int64_t out_stride,
+                                                      int64_t n_in, int64_t first)
 {
     MT_ALIGNED(64) X tile[REDUCE_SHORT_ROW(sizeof(X)) * 64];
 
     for (int64_t k = 0; k < n_out; k += 64) {
         int64_t width = n_out - k < 64 ? n_out - k : 64;
 
-        mt_cpu_transpose_small((char *)tile, 64 * (int64_t)sizeof(X), in + k * out_stride, out_stride,
-                               n_in, width, sizeof(X));
+        mt_cpu_transpose_small((char *)tile, 64 * (int64_t)sizeof(X), in + k * out_stride, out_stride, n_in, width,
+                               sizeof(X));
         SYMBOL(_columns)(s + k, (const char *)tile, width, n_in, 64 * (int64_t)sizeof(X), first);
     }
 }
 
-static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t out_stride,
-                          int64_t n_in, int64_t in_stride, int64_t first, const void *params)
+static void SYMBOL(_step)(char *state, const char *in, int64_t n_out, int64_t out_stride, int64_t n_in,
+                          int64_t in_stride, int64_t first, const void *params)
 {
     MT_ALIGNED(64) X buffer[REDUCE_BLOCK];
     STATE *s = (STATE *)(void *)state;
@@ -230,8 +228,8 @@ static void SYMBOL(_merge)(char *state, const char *other, int64_t n_out, const 
             SYMBOL(_offer)(s + k, o[k].value, o[k].index);
 }
 
-static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const char *state,
-                            int64_t n_out, int64_t count, const void *params)
+static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const char *state, int64_t n_out,
+                            int64_t count, const void *params)
 {
     const STATE *s = (const STATE *)(const void *)state;
 
@@ -246,8 +244,8 @@ static void SYMBOL(_finish)(char *const *out, const int64_t *out_stride, const c
     }
 }
 
-static const mt_reduce_loops MT_LOOP_SYMBOL(OP, XS) = {
-    SYMBOL(_init), SYMBOL(_step), SYMBOL(_merge), SYMBOL(_finish), sizeof(STATE)};
+static const mt_reduce_loops MT_LOOP_SYMBOL(OP, XS) = {SYMBOL(_init), SYMBOL(_step), SYMBOL(_merge), SYMBOL(_finish),
+                                                       sizeof(STATE)};
 
 #undef SYMBOL
 #undef BEATS

@@ -51,8 +51,7 @@ MT_ONE_COPY static void NAME(_row)(double *mean, double *m2, const REAL *x, int 
 
 /* The same for `width` columns; rows are REAL, in_stride bytes apart, at most REDUCE_ROWS of them.
    */
-MT_ONE_COPY static void NAME(_columns)(double *mean, double *m2, const char *in, int64_t in_stride,
-                                       int rows, int width)
+MT_ONE_COPY static void NAME(_columns)(double *mean, double *m2, const char *in, int64_t in_stride, int rows, int width)
 {
     MT_ALIGNED(64) LANE_TYPE center[MOMENT_COLUMNS], a[MOMENT_COLUMNS], b[MOMENT_COLUMNS];
 

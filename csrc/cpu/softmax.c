@@ -44,7 +44,7 @@ typedef struct lines_job {
     mt_lines lines; /* out, then inputs */
     uint8_t dtype[3];
     rows_job row;
-    char *room;     /* per task: n_in lines */
+    char *room; /* per task: n_in lines */
     int64_t n_tasks, line_bytes;
 } lines_job;
 
@@ -139,7 +139,8 @@ int mt_cpu_log_softmax(mt_tensor *out, mt_tensor *self, int64_t dim, bool half_t
     return run(out, self, NULL, dim, true);
 }
 
-int mt_cpu_softmax_backward(mt_tensor *out, mt_tensor *grad_output, mt_tensor *output, int64_t dim, mt_dtype input_dtype)
+int mt_cpu_softmax_backward(mt_tensor *out, mt_tensor *grad_output, mt_tensor *output, int64_t dim,
+                            mt_dtype input_dtype)
 {
     (void)input_dtype;
     return run(out, grad_output, output, dim, false);

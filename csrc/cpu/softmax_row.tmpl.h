@@ -47,22 +47,22 @@ static inline T ROW(largest)(const T *x, int64_t n)
 }
 
 /* The sum of term(i) of n elements, in vectors where there are enough. */
-#define SUM_OF(out, n, VECTOR, ELEMENT)                  \
-    do {                                                 \
-        V acc[N_ACC] = {{0}};                            \
-        int64_t i = 0;                                   \
-                                                         \
-        for (; i + LANES <= (n); i += LANES) {           \
-            MT_UNROLL                                    \
-            for (int v = 0; v < N_ACC; v++) {            \
-                int64_t at = i + v * WIDTH;              \
-                                                         \
-                acc[v] += VECTOR;                        \
-            }                                            \
-        }                                                \
-        (out) = i ? ROW(fold)(acc) : 0;                  \
-        for (; i < (n); i++)                             \
-            (out) += ELEMENT;                            \
+#define SUM_OF(out, n, VECTOR, ELEMENT)        \
+    do {                                       \
+        V acc[N_ACC] = {{0}};                  \
+        int64_t i = 0;                         \
+                                               \
+        for (; i + LANES <= (n); i += LANES) { \
+            MT_UNROLL                          \
+            for (int v = 0; v < N_ACC; v++) {  \
+                int64_t at = i + v * WIDTH;    \
+                                               \
+                acc[v] += VECTOR;              \
+            }                                  \
+        }                                      \
+        (out) = i ? ROW(fold)(acc) : 0;        \
+        for (; i < (n); i++)                   \
+            (out) += ELEMENT;                  \
     } while (0)
 
 static inline void ROW(exponentials)(T *out, const T *x, T top, int64_t n)

@@ -16,7 +16,7 @@ typedef struct sort_job {
     mt_dtype dtype;
     size_t itemsize;
     bool descending;
-    int64_t k;         /* how many of each line are wanted */
+    int64_t k; /* how many of each line are wanted */
     int64_t out_step[2];
     mt_sort_pair *room; /* per task: two arrays of length pairs */
     int64_t n_tasks;

@@ -29,14 +29,14 @@ static inline uint64_t key_f32(float f)
     return u >> 31 ? (uint32_t)~u : u | UINT32_C(1) << 31;
 }
 
-#define KEYS(type, expression)                      \
-    for (int64_t i = 0; i < n; i++) {               \
-        type x;                                     \
-                                                    \
-        memcpy(&x, data + i * step, sizeof(x));     \
-        pairs[i].key = (expression) ^ flip;         \
-        pairs[i].index = i;                         \
-    }                                               \
+#define KEYS(type, expression)                  \
+    for (int64_t i = 0; i < n; i++) {           \
+        type x;                                 \
+                                                \
+        memcpy(&x, data + i * step, sizeof(x)); \
+        pairs[i].key = (expression) ^ flip;     \
+        pairs[i].index = i;                     \
+    }                                           \
     break
 
 void mt_sort_make_keys(mt_sort_pair *pairs, const char *data, int64_t step, int64_t n, mt_dtype dtype, bool descending)
@@ -44,10 +44,10 @@ void mt_sort_make_keys(mt_sort_pair *pairs, const char *data, int64_t step, int6
     uint64_t flip = 0;
 
     if (descending)
-        flip = mt_dtype_size(dtype) == 8   ? UINT64_MAX
+        flip = mt_dtype_size(dtype) == 8                                              ? UINT64_MAX
                : dtype == MT_DTYPE_b8 || dtype == MT_DTYPE_u8 || dtype == MT_DTYPE_i8 ? 0xff
-               : dtype == MT_DTYPE_i16     ? 0xffff
-                                           : 0xffffffff;
+               : dtype == MT_DTYPE_i16                                                ? 0xffff
+                                                                                      : 0xffffffff;
     switch (dtype) {
     case MT_DTYPE_b8:
         KEYS(uint8_t, (uint64_t)(x != 0));

@@ -32,30 +32,30 @@ typedef uint64_t vec_16 __attribute__((vector_size(16)));
 /* square_N transposes N x N elements, N = 16 / itemsize: each round interleaves row i with row i +
    N / 2; after log2(N) rounds the rows are the columns. tile_N applies it to `rows` x `cols`
    elements, multiples of N. */
-#define DEFINE_TILE(size, N, rounds)                                                                          \
-    static inline void square_##size(char *dst, int64_t dst_stride, const char *src, int64_t src_stride)      \
-    {                                                                                                         \
-        vec_##size a[N], b[N];                                                                                \
-                                                                                                              \
-        for (int i = 0; i < (N); i++)                                                                         \
-            memcpy(&a[i], src + i * src_stride, 16);                                                          \
-        for (int round = 0; round < (rounds); round++) {                                                      \
-            for (int i = 0; i < (N) / 2; i++) {                                                               \
-                b[2 * i] = LOW_##size(a[i], a[i + (N) / 2]);                                                  \
-                b[2 * i + 1] = HIGH_##size(a[i], a[i + (N) / 2]);                                             \
-            }                                                                                                 \
-            memcpy(a, b, sizeof a);                                                                           \
-        }                                                                                                     \
-        for (int i = 0; i < (N); i++)                                                                         \
-            memcpy(dst + i * dst_stride, &a[i], 16);                                                          \
-    }                                                                                                         \
-    static void tile_##size(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows, \
-                            int64_t cols)                                                                     \
-    {                                                                                                         \
-        for (int64_t c = 0; c < cols; c += (N))                                                               \
-            for (int64_t r = 0; r < rows; r += (N))                                                           \
+#define DEFINE_TILE(size, N, rounds)                                                                            \
+    static inline void square_##size(char *dst, int64_t dst_stride, const char *src, int64_t src_stride)        \
+    {                                                                                                           \
+        vec_##size a[N], b[N];                                                                                  \
+                                                                                                                \
+        for (int i = 0; i < (N); i++)                                                                           \
+            memcpy(&a[i], src + i * src_stride, 16);                                                            \
+        for (int round = 0; round < (rounds); round++) {                                                        \
+            for (int i = 0; i < (N) / 2; i++) {                                                                 \
+                b[2 * i] = LOW_##size(a[i], a[i + (N) / 2]);                                                    \
+                b[2 * i + 1] = HIGH_##size(a[i], a[i + (N) / 2]);                                               \
+            }                                                                                                   \
+            memcpy(a, b, sizeof a);                                                                             \
+        }                                                                                                       \
+        for (int i = 0; i < (N); i++)                                                                           \
+            memcpy(dst + i * dst_stride, &a[i], 16);                                                            \
+    }                                                                                                           \
+    static void tile_##size(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows,   \
+                            int64_t cols)                                                                       \
+    {                                                                                                           \
+        for (int64_t c = 0; c < cols; c += (N))                                                                 \
+            for (int64_t r = 0; r < rows; r += (N))                                                             \
                 square_##size(dst + r * dst_stride + c * (size), dst_stride, src + c * src_stride + r * (size), \
-                              src_stride);                                                                    \
+                              src_stride);                                                                      \
     }
 DEFINE_TILE(1, 16, 4)
 DEFINE_TILE(2, 8, 3)
@@ -69,8 +69,8 @@ static tile_fn *const tiles[17] = {[1] = tile_1, [2] = tile_2, [4] = tile_4, [8]
 
 /* What is left beside whole squares: columns from `w` on of `height` rows, then the rows from
    `height` on. */
-static void ragged_edges(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
-                         int64_t rows, int64_t cols, int64_t height, int64_t w, int itemsize)
+static void ragged_edges(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows, int64_t cols,
+                         int64_t height, int64_t w, int itemsize)
 {
     for (int64_t k = w; k < cols; k++)
         mt_cpu_spread(dst + k * itemsize, dst_stride, src + k * src_stride, height, itemsize);
@@ -78,8 +78,8 @@ static void ragged_edges(char *dst, int64_t dst_stride, const char *src, int64_t
         mt_cpu_collect(dst + r * dst_stride, src + r * itemsize, src_stride, cols, itemsize);
 }
 
-void mt_cpu_transpose_small(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
-                            int64_t rows, int64_t cols, int itemsize)
+void mt_cpu_transpose_small(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows,
+                            int64_t cols, int itemsize)
 {
     const int64_t side = 16 / itemsize, height = rows / side * side, w = cols / side * side;
 
@@ -87,8 +87,8 @@ void mt_cpu_transpose_small(char *dst, int64_t dst_stride, const char *src, int6
     ragged_edges(dst, dst_stride, src, src_stride, rows, cols, height, w, itemsize);
 }
 
-void mt_cpu_transpose(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
-                      int64_t rows, int64_t cols, int itemsize)
+void mt_cpu_transpose(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows, int64_t cols,
+                      int itemsize)
 {
     MT_ALIGNED(64) char buffer[BUFFER_BYTES];
     const int64_t side = 16 / itemsize, height = rows / side * side;

@@ -227,8 +227,7 @@ MT_HD T FN(sinc)(T a)
 {
     mt_c128 z = mt_z_make(MT_PI * (double)a.re, MT_PI * (double)a.im);
 
-    return FN(is_zero)(a) ? FN(make)(1, 0)
-                          : FN(narrow)(mt_z_div(mt_z_over_i(mt_z_sinh(mt_z_times_i(z))), z));
+    return FN(is_zero)(a) ? FN(make)(1, 0) : FN(narrow)(mt_z_div(mt_z_over_i(mt_z_sinh(mt_z_times_i(z))), z));
 }
 
 MT_HD T FN(sinh)(T a)
@@ -294,8 +293,7 @@ MT_HD T FN(atan)(T a)
 /* x log y; 0 when x is 0 and y is no NaN. */
 MT_HD T FN(xlogy)(T a, T b)
 {
-    return ISNAN(b) ? FN(make)(MT_NAN, MT_NAN)
-                    : (FN(is_zero)(a) ? FN(make)(0, 0) : FN(mul)(a, FN(log)(b)));
+    return ISNAN(b) ? FN(make)(MT_NAN, MT_NAN) : (FN(is_zero)(a) ? FN(make)(0, 0) : FN(mul)(a, FN(log)(b)));
 }
 
 MT_HD T FN(logaddexp)(T a, T b)
@@ -361,8 +359,7 @@ MT_HD REAL FN(part_to_num)(REAL a, T nan, T posinf, T neginf)
 
 MT_HD T FN(nan_to_num)(T a, T nan, T posinf, T neginf)
 {
-    return FN(make)(FN(part_to_num)(a.re, nan, posinf, neginf),
-                    FN(part_to_num)(a.im, nan, posinf, neginf));
+    return FN(make)(FN(part_to_num)(a.re, nan, posinf, neginf), FN(part_to_num)(a.im, nan, posinf, neginf));
 }
 
 /* --- three operands, filling --- */

@@ -68,8 +68,7 @@ MT_HD mt_c128 mt_z_div(mt_c128 a, mt_c128 b)
     }
     ratio = b.re / b.im;
     denominator = b.re * ratio + b.im;
-    return mt_z_make((MT_ROUNDED(a.re * ratio) + a.im) / denominator,
-                     (MT_ROUNDED(a.im * ratio) - a.re) / denominator);
+    return mt_z_make((MT_ROUNDED(a.re * ratio) + a.im) / denominator, (MT_ROUNDED(a.im * ratio) - a.re) / denominator);
 }
 
 /* e^x * (cos y, sin y) where e^x alone may overflow. */
@@ -107,8 +106,7 @@ MT_HD_BIG mt_c128 mt_z_expm1(mt_c128 z)
         r.re -= 1.0;
         return r;
     }
-    return mt_z_make(e * cos(z.im) - 2.0 * half_sin * half_sin,
-                     z.im == 0 ? z.im : exp(z.re) * sin(z.im));
+    return mt_z_make(e * cos(z.im) - 2.0 * half_sin * half_sin, z.im == 0 ? z.im : exp(z.re) * sin(z.im));
 }
 
 /* log |z|; near the unit circle through log1p. */
@@ -273,12 +271,9 @@ MT_HD_BIG mt_c128 mt_z_asinh(mt_c128 z)
 
     if (!mt_z_is_finite(z)) {
         if (mt_d_is_inf(x))
-            return mt_z_make(x, mt_d_is_inf(y)   ? copysign(MT_HALF_PI / 2, y)
-                                : mt_d_is_nan(y) ? y
-                                                 : copysign(0.0, y));
+            return mt_z_make(x, mt_d_is_inf(y) ? copysign(MT_HALF_PI / 2, y) : mt_d_is_nan(y) ? y : copysign(0.0, y));
         if (mt_d_is_inf(y))
-            return mt_z_make(copysign((double)MT_INF, x),
-                             mt_d_is_nan(x) ? x : copysign(MT_HALF_PI, y));
+            return mt_z_make(copysign((double)MT_INF, x), mt_d_is_nan(x) ? x : copysign(MT_HALF_PI, y));
         return mt_z_make((double)MT_NAN, y == 0 ? y : (double)MT_NAN);
     }
     if (fabs(x) > 1e8 || fabs(y) > 1e8) {
@@ -300,11 +295,10 @@ MT_HD_BIG mt_c128 mt_z_acos(mt_c128 z)
 
     if (!mt_z_is_finite(z)) {
         if (mt_d_is_inf(y))
-            return mt_z_make(mt_d_is_inf(x) ? (x > 0 ? MT_HALF_PI / 2 : MT_HALF_PI * 1.5)
-                                            : (mt_d_is_nan(x) ? x : MT_HALF_PI), -y);
+            return mt_z_make(
+                mt_d_is_inf(x) ? (x > 0 ? MT_HALF_PI / 2 : MT_HALF_PI * 1.5) : (mt_d_is_nan(x) ? x : MT_HALF_PI), -y);
         if (mt_d_is_inf(x))
-            return mt_d_is_nan(y) ? mt_z_make(y, x)
-                                  : mt_z_make(x > 0 ? 0.0 : MT_PI, -copysign(fabs(x), y));
+            return mt_d_is_nan(y) ? mt_z_make(y, x) : mt_z_make(x > 0 ? 0.0 : MT_PI, -copysign(fabs(x), y));
         return mt_z_make(x == 0 ? MT_HALF_PI : (double)MT_NAN, (double)MT_NAN);
     }
     if (fabs(x) > 1e8 || fabs(y) > 1e8) {
@@ -337,8 +331,7 @@ MT_HD_BIG mt_c128 mt_z_atanh(mt_c128 z)
     if (mt_d_is_nan(z.re) || mt_d_is_nan(z.im)) {
         if (mt_d_is_inf(z.im))
             return mt_z_make(copysign(0.0, z.re), copysign(MT_HALF_PI, z.im));
-        return mt_z_make(mt_d_is_inf(z.re) || z.re == 0 ? copysign(0.0, z.re) : (double)MT_NAN,
-                         (double)MT_NAN);
+        return mt_z_make(mt_d_is_inf(z.re) || z.re == 0 ? copysign(0.0, z.re) : (double)MT_NAN, (double)MT_NAN);
     }
     if (x > 1e150 || y > 1e150) {
         double h = hypot(x * 0.25, y * 0.25);

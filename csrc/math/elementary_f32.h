@@ -21,16 +21,16 @@
 
 /* A measure of rarity that loops take the maximum of, and the greatest value that is not rare (bits
    of a float32). */
-#define MT_RARE_BEYOND_exp 0x42ae0000u /* 87 */
-#define MT_RARE_BEYOND_tanh 0x422c0000u /* 43 */
+#define MT_RARE_BEYOND_exp 0x42ae0000u     /* 87 */
+#define MT_RARE_BEYOND_tanh 0x422c0000u    /* 43 */
 #define MT_RARE_BEYOND_sigmoid 0x42ae0000u /* 87 */
-#define MT_RARE_BEYOND_sin 0x473b8000u /* 48000 */
-#define MT_RARE_BEYOND_cos 0x473b8000u /* 48000 */
-#define MT_RARE_BEYOND_tan 0x473b8000u /* 48000 */
-#define MT_RARE_BEYOND_log 0x7effffffu /* greatest finite number */
-#define MT_RARE_BEYOND_log2 0x7effffffu /* greatest finite number */
-#define MT_RARE_BEYOND_log10 0x7effffffu /* greatest finite number */
-#define MT_RARE_BEYOND_log1p 0x4b000000u /* 1 + x = 2^23 */
+#define MT_RARE_BEYOND_sin 0x473b8000u     /* 48000 */
+#define MT_RARE_BEYOND_cos 0x473b8000u     /* 48000 */
+#define MT_RARE_BEYOND_tan 0x473b8000u     /* 48000 */
+#define MT_RARE_BEYOND_log 0x7effffffu     /* greatest finite number */
+#define MT_RARE_BEYOND_log2 0x7effffffu    /* greatest finite number */
+#define MT_RARE_BEYOND_log10 0x7effffffu   /* greatest finite number */
+#define MT_RARE_BEYOND_log1p 0x4b000000u   /* 1 + x = 2^23 */
 
 /* x = n ln 2 + r with |r| <= ln 2 / 2 and r = high + low. */
 typedef struct mt_exp_parts32 {
@@ -223,8 +223,7 @@ MT_HD float mt_log_sum_f32(float high, float f, float low)
 
 MT_HD float mt_log_join_f32(mt_log_parts32 p)
 {
-    return mt_log_sum_f32(p.exponent * MT_LN2_HIGH32, p.f,
-                          MT_FMA32(p.exponent, MT_LN2_LOW32, p.low));
+    return mt_log_sum_f32(p.exponent * MT_LN2_HIGH32, p.f, MT_FMA32(p.exponent, MT_LN2_LOW32, p.low));
 }
 
 /* What the rounding of a * b loses; b has at most 13 bits. */

@@ -189,8 +189,7 @@ MT_HD double mt_log_sum_f64(double high, double f, double low)
 
 MT_HD double mt_log_join_f64(mt_log_parts64 p)
 {
-    return mt_log_sum_f64(p.exponent * MT_LN2_HIGH64, p.f,
-                          MT_FMA64(p.exponent, MT_LN2_LOW64, p.low));
+    return mt_log_sum_f64(p.exponent * MT_LN2_HIGH64, p.f, MT_FMA64(p.exponent, MT_LN2_LOW64, p.low));
 }
 
 /* What the rounding of a * b loses; b has at most 26 bits. */

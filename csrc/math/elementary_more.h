@@ -10,8 +10,8 @@
 #include "math/elementary_f64.h"
 
 /* Arguments that are rare, see elementary_f32.h. */
-#define MT_RARE_BEYOND_sinh 0x42b00000u /* 88 */
-#define MT_RARE_BEYOND_cosh 0x42b00000u /* 88 */
+#define MT_RARE_BEYOND_sinh 0x42b00000u  /* 88 */
+#define MT_RARE_BEYOND_cosh 0x42b00000u  /* 88 */
 #define MT_RARE_BEYOND_asinh 0x4b000000u /* 8.38861e+06 */
 #define MT_RARE_BEYOND_atanh 0x3f7fffffu /* 1 */
 
@@ -339,10 +339,10 @@ MT_HD float mt_atanh_f32(float x)
 
 /* --- the C library --- */
 
-#define MT_FROM_LIBRARY(fname)          \
+#define MT_FROM_LIBRARY(fname)              \
     MT_HD double mt_##fname##_f64(double x) \
-    {                                   \
-        return fname(x);                \
+    {                                       \
+        return fname(x);                    \
     }
 MT_FROM_LIBRARY(asin)
 MT_FROM_LIBRARY(acos)

@@ -150,7 +150,7 @@ MT_HD T FN(least_start)(void)
 #elif IS_BOOL
     return 1;
 #else
-    return (T)~(T)0;
+    return (T) ~(T)0;
 #endif
 }
 

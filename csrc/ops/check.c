@@ -67,9 +67,10 @@ int mt_check_sub(mt_call *call)
     MT_REQUIRE(!(a && b), MT_ERR_RUNTIME,
                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
                "operator instead.");
-    MT_REQUIRE(!a && !b, MT_ERR_RUNTIME,
-               "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-               "use the `~` or `logical_not()` operator instead.");
+    MT_REQUIRE(
+        !a && !b, MT_ERR_RUNTIME,
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+        "use the `~` or `logical_not()` operator instead.");
     MT_TRY(check_alpha(call));
     rc = 0;
 fail:
@@ -125,8 +126,7 @@ int mt_check_complex(mt_call *call)
     MT_REQUIRE(good_a && good_b, MT_ERR_RUNTIME,
                "Expected both inputs to be Half, Float or Double tensors but got %s and %s", mt_dtype_table[a].legacy,
                mt_dtype_table[b].legacy);
-    MT_REQUIRE(a == b, MT_ERR_RUNTIME,
-               "Expected object of scalar type %s but got scalar type %s for second argument",
+    MT_REQUIRE(a == b, MT_ERR_RUNTIME, "Expected object of scalar type %s but got scalar type %s for second argument",
                mt_dtype_table[a].legacy, mt_dtype_table[b].legacy);
     rc = 0;
 fail:
@@ -154,10 +154,12 @@ int mt_check_where(mt_call *call)
     if (condition->dtype == MT_DTYPE_b8)
         return 0;
     if (condition->dtype == MT_DTYPE_u8)
-        return mt_warn_once(&warned, MT_WARN_USER,
-                            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in "
-                            "a future version of PyTorch. Use a boolean condition instead.");
-    return mt_error_set(MT_ERR_RUNTIME, "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
+        return mt_warn_once(
+            &warned, MT_WARN_USER,
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in "
+            "a future version of PyTorch. Use a boolean condition instead.");
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
                         mt_dtype_table[condition->dtype].legacy);
 }
 
@@ -174,10 +176,11 @@ int mt_check_addcdiv(mt_call *call)
 {
     if (mt_dtype_is_integral(operand_dtype(&call->arg[1]), true) &&
         mt_dtype_is_integral(operand_dtype(&call->arg[2]), true))
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
-                            "perform a true division of tensor1 and tensor2. Use addcdiv with floating point tensors, or "
-                            "(input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for truncation.");
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
+            "perform a true division of tensor1 and tensor2. Use addcdiv with floating point tensors, or "
+            "(input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for truncation.");
     return 0;
 }
 
@@ -189,18 +192,20 @@ int mt_check_masked_fill(mt_call *call)
         return mt_error_set(MT_ERR_RUNTIME, "masked_fill_ only supports boolean masks, but got mask with dtype %s",
                             mt_dtype_element((mt_dtype)mask->dtype));
     if (call->arg[2].kind == MT_ARG_TENSOR && value->ndim != 0)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
-                            value->ndim);
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+            value->ndim);
     return 0;
 }
 
 int mt_check_neg(mt_call *call)
 {
     if (operand_dtype(&call->arg[0]) == MT_DTYPE_b8)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
-                            "mask, use the `~` or `logical_not()` operator instead.");
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
+            "mask, use the `~` or `logical_not()` operator instead.");
     return 0;
 }
 
@@ -224,8 +229,8 @@ int mt_check_softshrink(mt_call *call)
 
 int mt_check_hardtanh(mt_call *call)
 {
-    if (operand_dtype(&call->arg[0]) == MT_DTYPE_u8 && (mt_scalar_to_double(call->arg[1].v.scalar) < 0 ||
-                                                        mt_scalar_to_double(call->arg[2].v.scalar) < 0))
+    if (operand_dtype(&call->arg[0]) == MT_DTYPE_u8 &&
+        (mt_scalar_to_double(call->arg[1].v.scalar) < 0 || mt_scalar_to_double(call->arg[2].v.scalar) < 0))
         return mt_error_set(MT_ERR_RUNTIME, "cannot do hardtanh on an unsigned type with negative limits");
     return 0;
 }
@@ -280,8 +285,8 @@ int mt_check_vector_norm(mt_call *call)
                                          : "%s: dtype should be real for real inputs, but got %s",
                op, mt_dtype_table[d].legacy);
     MT_REQUIRE(mt_dtype_promote(self, d) == d, MT_ERR_RUNTIME,
-               "%s: the dtype of the input (%s) should be convertible without narrowing to the specified dtype (%s)", op,
-               mt_dtype_table[self].legacy, mt_dtype_table[d].legacy);
+               "%s: the dtype of the input (%s) should be convertible without narrowing to the specified dtype (%s)",
+               op, mt_dtype_table[self].legacy, mt_dtype_table[d].legacy);
     rc = 0;
 fail:
     return rc;
@@ -323,7 +328,8 @@ int mt_check_apart(mt_call *call)
 int mt_check_nonzero(mt_call *call)
 {
     if (call->variant == MT_VARIANT_OUT && call->out[0]->dtype != MT_DTYPE_i64)
-        return mt_error_set(MT_ERR_RUNTIME, "nonzero: Expected out tensor to have scalar type Long but got scalar type%s",
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "nonzero: Expected out tensor to have scalar type Long but got scalar type%s",
                             mt_dtype_table[call->out[0]->dtype].legacy);
     return mt_check_apart(call);
 }
@@ -341,11 +347,12 @@ int mt_check_searchsorted_out(mt_call *call)
     bool narrow = call->arg[2].v.b;
 
     if (call->variant == MT_VARIANT_OUT && call->out[0]->dtype != (narrow ? MT_DTYPE_i32 : MT_DTYPE_i64))
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or "
-                            "Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype %s "
-                            "and out_int32 flag is %s",
-                            mt_dtype_table[call->out[0]->dtype].legacy, narrow ? "True" : "False");
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or "
+            "Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype %s "
+            "and out_int32 flag is %s",
+            mt_dtype_table[call->out[0]->dtype].legacy, narrow ? "True" : "False");
     return 0;
 }
 

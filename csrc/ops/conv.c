@@ -19,7 +19,8 @@ static int check_list(mt_ints list, int nd, const char *name)
         return 0;
     return mt_error_set(MT_ERR_RUNTIME,
                         "expected %s to be a single integer value or a list of %d values to match the convolution "
-                        "dimensions, but got %s=%s", name, nd, name, mt_shape_format(&text, list.data, list.n));
+                        "dimensions, but got %s=%s",
+                        name, nd, name, mt_shape_format(&text, list.data, list.n));
 }
 
 static bool any_below(mt_ints list, int64_t bound)
@@ -61,13 +62,15 @@ static int check_channels(const mt_tensor *input, const mt_tensor *weight, int64
     int64_t expected = transposed ? weight->size[0] : weight->size[1];
     int rc = -1;
 
-    MT_REQUIRE(input->ndim == weight->ndim, MT_ERR_RUNTIME,
-               "Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional input of size %s instead",
-               weight->ndim, weight->ndim, mt_shape_format(&a, weight->size, weight->ndim), input->ndim,
-               mt_shape_format(&b, input->size, input->ndim));
-    MT_REQUIRE(weight->size[0] >= groups, MT_ERR_RUNTIME,
-               "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of size %s instead",
-               (long long)groups, (long long)groups, mt_shape_format(&a, weight->size, weight->ndim));
+    MT_REQUIRE(
+        input->ndim == weight->ndim, MT_ERR_RUNTIME,
+        "Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional input of size %s instead",
+        weight->ndim, weight->ndim, mt_shape_format(&a, weight->size, weight->ndim), input->ndim,
+        mt_shape_format(&b, input->size, input->ndim));
+    MT_REQUIRE(
+        weight->size[0] >= groups, MT_ERR_RUNTIME,
+        "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of size %s instead",
+        (long long)groups, (long long)groups, mt_shape_format(&a, weight->size, weight->ndim));
     MT_REQUIRE(weight->size[0] % groups == 0, MT_ERR_RUNTIME,
                "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size [%s] "
                "instead",
@@ -75,17 +78,19 @@ static int check_channels(const mt_tensor *input, const mt_tensor *weight, int64
     if (!transposed)
         MT_REQUIRE(!mt_mul_overflow(expected, groups, &expected), MT_ERR_RUNTIME, "groups is too large");
     if (transposed)
-        MT_REQUIRE(input->size[1] == expected, MT_ERR_RUNTIME,
-                   "Given transposed=1, weight of size %s, expected input%s to have %lld channels, but got %lld channels "
-                   "instead",
-                   mt_shape_format(&a, weight->size, weight->ndim), mt_shape_format(&b, input->size, input->ndim),
-                   (long long)expected, (long long)input->size[1]);
+        MT_REQUIRE(
+            input->size[1] == expected, MT_ERR_RUNTIME,
+            "Given transposed=1, weight of size %s, expected input%s to have %lld channels, but got %lld channels "
+            "instead",
+            mt_shape_format(&a, weight->size, weight->ndim), mt_shape_format(&b, input->size, input->ndim),
+            (long long)expected, (long long)input->size[1]);
     else
-        MT_REQUIRE(input->size[1] == expected, MT_ERR_RUNTIME,
-                   "Given groups=%lld, weight of size %s, expected input%s to have %lld channels, but got %lld channels "
-                   "instead",
-                   (long long)groups, mt_shape_format(&a, weight->size, weight->ndim),
-                   mt_shape_format(&b, input->size, input->ndim), (long long)expected, (long long)input->size[1]);
+        MT_REQUIRE(
+            input->size[1] == expected, MT_ERR_RUNTIME,
+            "Given groups=%lld, weight of size %s, expected input%s to have %lld channels, but got %lld channels "
+            "instead",
+            (long long)groups, mt_shape_format(&a, weight->size, weight->ndim),
+            mt_shape_format(&b, input->size, input->ndim), (long long)expected, (long long)input->size[1]);
     rc = 0;
 fail:
     return rc;
@@ -97,11 +102,12 @@ static int check_bias(const mt_tensor *bias, const mt_tensor *weight, int64_t ch
 
     if (!bias || (bias->ndim == 1 && bias->size[0] == channels))
         return 0;
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "Given %sweight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of "
-                        "size %s instead",
-                        transposed ? "transposed=1, " : "", mt_shape_format(&a, weight->size, weight->ndim),
-                        (long long)channels, mt_shape_format(&b, bias->size, bias->ndim));
+    return mt_error_set(
+        MT_ERR_RUNTIME,
+        "Given %sweight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of "
+        "size %s instead",
+        transposed ? "transposed=1, " : "", mt_shape_format(&a, weight->size, weight->ndim), (long long)channels,
+        mt_shape_format(&b, bias->size, bias->ndim));
 }
 
 static int check_dtypes(const mt_tensor *input, const mt_tensor *weight, const mt_tensor *bias, bool transposed)
@@ -190,10 +196,11 @@ static int forward_sizes(int64_t *out, const mt_conv_args *a, const mt_tensor *i
     }
     if (fits)
         return 0;
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be greater "
-                        "than actual input size",
-                        format_sizes(&p, padded, a->nd), format_sizes(&k, kernel, a->nd));
+    return mt_error_set(
+        MT_ERR_RUNTIME,
+        "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be greater "
+        "than actual input size",
+        format_sizes(&p, padded, a->nd), format_sizes(&k, kernel, a->nd));
 }
 
 static int check_output_padding(const mt_conv_args *a)
@@ -233,10 +240,11 @@ static int transposed_sizes(int64_t *out, const mt_conv_args *a, const mt_tensor
     }
     if (fits)
         return 0;
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "Given input size per channel: (%s). Calculated output size per channel: (%s). Output size is too "
-                        "small",
-                        format_sizes(&in, input->size + 2, a->nd), format_sizes(&result, out, a->nd));
+    return mt_error_set(
+        MT_ERR_RUNTIME,
+        "Given input size per channel: (%s). Calculated output size per channel: (%s). Output size is too "
+        "small",
+        format_sizes(&in, input->size + 2, a->nd), format_sizes(&result, out, a->nd));
 }
 
 /* --- memory order --- */
@@ -272,7 +280,8 @@ int mt_meta_convolution(mt_call *call)
         return -1;
     mt_conv_args_read(&a, weight, mt_arg_ints(&call->arg[3]), mt_arg_ints(&call->arg[4]), mt_arg_ints(&call->arg[5]),
                       transposed, mt_arg_ints(&call->arg[7]), groups);
-    if (check_dilated(&a, input) < 0 || check_kernel(&a) < 0 || (transposed ? transposed_sizes : forward_sizes)(size + 2, &a, input) < 0 ||
+    if (check_dilated(&a, input) < 0 || check_kernel(&a) < 0 ||
+        (transposed ? transposed_sizes : forward_sizes)(size + 2, &a, input) < 0 ||
         mt_meta_common_device(&device, call) < 0)
         return -1;
     if (input->size[1] == 0)
@@ -280,7 +289,8 @@ int mt_meta_convolution(mt_call *call)
     channels_last = mt_conv_prefers_channels_last(input) || mt_conv_prefers_channels_last(weight);
     if (channels_last)
         channels_last_strides(stride, input->ndim, size);
-    return mt_out_prepare(call, 0, (mt_dtype)input->dtype, input->ndim, size, channels_last ? stride : NULL, device, false);
+    return mt_out_prepare(call, 0, (mt_dtype)input->dtype, input->ndim, size, channels_last ? stride : NULL, device,
+                          false);
 }
 
 /* A gradient in the memory order of the tensor it belongs to. */

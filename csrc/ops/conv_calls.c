@@ -34,8 +34,8 @@ static int check_input(const call_args *c)
 
 static int run_real(mt_tensor **out, const call_args *c, mt_tensor *input, mt_tensor *weight, mt_tensor *bias)
 {
-    return mt_convolution(out, input, weight, bias, c->stride, c->padding, c->dilation, c->transposed, c->output_padding,
-                          c->groups);
+    return mt_convolution(out, input, weight, bias, c->stride, c->padding, c->dilation, c->transposed,
+                          c->output_padding, c->groups);
 }
 
 /* t (which may be NULL) as its real part, its imaginary part and the sum of both. */
@@ -128,7 +128,8 @@ static int run_same(mt_tensor **out, call_args *c)
                                    : "the weight does not fit the convolution");
     MT_REQUIRE(c->dilation.n == 1 || c->dilation.n == c->nd, MT_ERR_RUNTIME,
                "expected dilation to be a single integer value or a list of %d values to match the convolution "
-               "dimensions", c->nd);
+               "dimensions",
+               c->nd);
     for (int i = 0; i < c->stride.n; i++)
         MT_REQUIRE(c->stride.data[i] == 1, MT_ERR_RUNTIME, "padding='same' is not supported for strided convolutions");
     for (int i = 0; i < c->nd; i++) {
@@ -294,13 +295,13 @@ int mt_impl_convolution_double_backward(mt_tensor **out0, mt_tensor **out1, mt_t
         MT_TRY(accumulate(out0, &term));
     }
     if (output_mask.data[1] && grad_weight)
-        MT_TRY(mt_convolution_backward(out1, &unused[0], &unused[1], grad_output, input, grad_weight, (mt_ints){NULL, -1},
-                                       stride, padding, dilation, transposed, output_padding, groups,
-                                       (mt_ints){first_only, 3}));
+        MT_TRY(mt_convolution_backward(out1, &unused[0], &unused[1], grad_output, input, grad_weight,
+                                       (mt_ints){NULL, -1}, stride, padding, dilation, transposed, output_padding,
+                                       groups, (mt_ints){first_only, 3}));
     if (output_mask.data[2] && grad_input)
-        MT_TRY(mt_convolution_backward(&unused[0], out2, &unused[1], grad_output, grad_input, weight, (mt_ints){NULL, -1},
-                                       stride, padding, dilation, transposed, output_padding, groups,
-                                       (mt_ints){second_only, 3}));
+        MT_TRY(mt_convolution_backward(&unused[0], out2, &unused[1], grad_output, grad_input, weight,
+                                       (mt_ints){NULL, -1}, stride, padding, dilation, transposed, output_padding,
+                                       groups, (mt_ints){second_only, 3}));
     rc = 0;
 fail:
     mt_tensor_clear(&term);

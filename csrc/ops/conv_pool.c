@@ -56,9 +56,10 @@ static int count_windows(int64_t *out, const windows *w, int d, int64_t in)
     MT_REQUIRE(pad >= 0, MT_ERR_RUNTIME, "pad must be non-negative, but got pad: %lld", (long long)pad);
     MT_REQUIRE(!mt_mul_overflow(kernel - 1, dilation, &reach) && !mt_add_overflow(reach, 1, &reach), MT_ERR_RUNTIME,
                "the window of pooling is too large");
-    MT_REQUIRE(pad <= reach / 2, MT_ERR_RUNTIME,
-               "pad should be at most half of effective kernel size, but got pad=%lld, kernel_size=%lld and dilation=%lld",
-               (long long)pad, (long long)kernel, (long long)dilation);
+    MT_REQUIRE(
+        pad <= reach / 2, MT_ERR_RUNTIME,
+        "pad should be at most half of effective kernel size, but got pad=%lld, kernel_size=%lld and dilation=%lld",
+        (long long)pad, (long long)kernel, (long long)dilation);
     MT_REQUIRE(!mt_mul_overflow(pad, 2, &room) && !mt_add_overflow(room, in, &room) &&
                    !__builtin_sub_overflow(room, reach, &room) &&
                    !(w->ceil_mode && mt_add_overflow(room, stride - 1, &room)),
@@ -251,10 +252,11 @@ static int check_adaptive_input(const mt_tensor *self)
                "adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got %s",
                mt_shape_format(&text, self->size, self->ndim));
     for (int i = self->ndim - 2; i < self->ndim; i++)
-        MT_REQUIRE(self->size[i] > 0, MT_ERR_RUNTIME,
-                   "adaptive_avg_pool2d(): Expected input to have non-zero size for non-batch dimensions, but input has "
-                   "sizes %s with dimension %d being empty",
-                   mt_shape_format(&text, self->size, self->ndim), i);
+        MT_REQUIRE(
+            self->size[i] > 0, MT_ERR_RUNTIME,
+            "adaptive_avg_pool2d(): Expected input to have non-zero size for non-batch dimensions, but input has "
+            "sizes %s with dimension %d being empty",
+            mt_shape_format(&text, self->size, self->ndim), i);
     rc = mt_dtype_is_float((mt_dtype)self->dtype) ? 0 : not_implemented("adaptive_avg_pool2d", self);
 fail:
     return rc;
@@ -270,9 +272,10 @@ int mt_meta_adaptive_avg_pool2d(mt_call *call)
     MT_REQUIRE(output.n == 1 || output.n == 2, MT_ERR_RUNTIME, "adaptive_avg_pool2d: output_size must be 2");
     out[0] = output.data[0];
     out[1] = output.data[output.n - 1];
-    MT_REQUIRE(out[0] >= 0 && out[1] >= 0, MT_ERR_RUNTIME,
-               "adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received {%lld, %lld}",
-               (long long)out[0], (long long)out[1]);
+    MT_REQUIRE(
+        out[0] >= 0 && out[1] >= 0, MT_ERR_RUNTIME,
+        "adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received {%lld, %lld}",
+        (long long)out[0], (long long)out[1]);
     MT_REQUIRE(out[0] < (int64_t)1 << 31 && out[1] < (int64_t)1 << 31, MT_ERR_RUNTIME,
                "adaptive_avg_pool2d: output_size is too large");
     MT_TRY(check_adaptive_input(self));
@@ -304,9 +307,11 @@ static int check_ndim(const mt_tensor *self, const char *op)
 {
     if (self->ndim == 2 || self->ndim == 3)
         return 0;
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "Expected 2 to 3 dimensions, but got %d-dimensional tensor for argument #1 'self' (while checking "
-                        "arguments for %s)", self->ndim, op);
+    return mt_error_set(
+        MT_ERR_RUNTIME,
+        "Expected 2 to 3 dimensions, but got %d-dimensional tensor for argument #1 'self' (while checking "
+        "arguments for %s)",
+        self->ndim, op);
 }
 
 static int64_t single(mt_ints list, int64_t missing)
@@ -348,11 +353,10 @@ int mt_impl_max_pool1d_with_indices(mt_tensor **out0, mt_tensor **out1, mt_tenso
     *out0 = *out1 = NULL;
     MT_TRY(check_max1d(self, kernel_size, stride, padding, dilation, ceil_mode));
     MT_TRY(mt_unsqueeze(&plane, self, -2));
-    MT_TRY(mt_max_pool2d_with_indices(
-        &best, &index, plane, (mt_ints){(const int64_t[]){1, single(kernel_size, 1)}, 2},
-        (mt_ints){(const int64_t[]){1, single(stride, single(kernel_size, 1))}, 2},
-        (mt_ints){(const int64_t[]){0, single(padding, 0)}, 2}, (mt_ints){(const int64_t[]){1, single(dilation, 1)}, 2},
-        ceil_mode));
+    MT_TRY(mt_max_pool2d_with_indices(&best, &index, plane, (mt_ints){(const int64_t[]){1, single(kernel_size, 1)}, 2},
+                                      (mt_ints){(const int64_t[]){1, single(stride, single(kernel_size, 1))}, 2},
+                                      (mt_ints){(const int64_t[]){0, single(padding, 0)}, 2},
+                                      (mt_ints){(const int64_t[]){1, single(dilation, 1)}, 2}, ceil_mode));
     MT_TRY(mt_squeeze_dim(out0, best, -2));
     MT_TRY(mt_squeeze_dim(out1, index, -2));
     rc = 0;

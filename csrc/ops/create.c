@@ -129,8 +129,8 @@ int mt_impl_empty_strided(mt_tensor **out, mt_ints size, mt_ints stride, mt_dtyp
         return -1;
     dtype = dtype_or(dtype, mt_default_dtype());
     if (size.n != stride.n)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "dimensionality of sizes (%d) must match dimensionality of strides (%d)", size.n, stride.n);
+        return mt_error_set(MT_ERR_RUNTIME, "dimensionality of sizes (%d) must match dimensionality of strides (%d)",
+                            size.n, stride.n);
     for (int i = 0; i < size.n; i++) {
         mt_shape_text text;
 

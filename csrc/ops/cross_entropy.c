@@ -199,8 +199,7 @@ int mt_impl_cross_entropy_loss(mt_tensor **out, mt_tensor *self, mt_tensor *targ
 {
     int rc = -1;
 
-    MT_REQUIRE(self->ndim >= 1, MT_ERR_INDEX,
-               "Dimension out of range (expected to be in range of [-1, 0], but got 1)");
+    MT_REQUIRE(self->ndim >= 1, MT_ERR_INDEX, "Dimension out of range (expected to be in range of [-1, 0], but got 1)");
     MT_REQUIRE(label_smoothing >= 0 && label_smoothing <= 1, MT_ERR_RUNTIME,
                "label_smoothing must be between 0.0 and 1.0. Got: %g", label_smoothing);
     if (mt_shape_equal(self->ndim, self->size, target->ndim, target->size)) {

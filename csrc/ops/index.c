@@ -152,11 +152,11 @@ static int check_mask(const mt_tensor *mask, const mt_tensor *self, int first)
 
     for (int i = 0; i < mask->ndim; i++)
         if (first + i >= self->ndim || mask->size[i] != self->size[first + i])
-            return mt_error_set(MT_ERR_INDEX,
-                                "The shape of the mask %s at index %d does not match the shape of the indexed tensor %s at "
-                                "index %d",
-                                mt_shape_format(&a, mask->size, mask->ndim), i,
-                                mt_shape_format(&b, self->size, self->ndim), first + i);
+            return mt_error_set(
+                MT_ERR_INDEX,
+                "The shape of the mask %s at index %d does not match the shape of the indexed tensor %s at "
+                "index %d",
+                mt_shape_format(&a, mask->size, mask->ndim), i, mt_shape_format(&b, self->size, self->ndim), first + i);
     return 0;
 }
 
@@ -191,8 +191,9 @@ static int resolve(index_list *list, const mt_tensor *self, mt_tensors indices)
 
         if (t && is_mask(t)) {
             if (t->dtype == MT_DTYPE_u8 &&
-                mt_warn(MT_WARN_USER, "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
-                                      "instead.") < 0)
+                mt_warn(MT_WARN_USER,
+                        "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
+                        "instead.") < 0)
                 return -1;
             if (append_mask(list, t, self) < 0)
                 return -1;
@@ -344,15 +345,17 @@ static MT_COLD int wrong_values(const mt_tensor *values, const mt_index_plan *p)
 static int check_put(const mt_tensor *self, const mt_tensor *values)
 {
     if (mt_overlap_internal(self) == MT_OVERLAP_YES &&
-        mt_warn(MT_WARN_USER, "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before "
-                              "performing this operation. This also applies to advanced indexing e.g. tensor[indices] = "
-                              "tensor") < 0)
+        mt_warn(MT_WARN_USER,
+                "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before "
+                "performing this operation. This also applies to advanced indexing e.g. tensor[indices] = "
+                "tensor") < 0)
         return -1;
     if (self->dtype != values->dtype)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "Index put requires the source and destination dtypes match, got %s for the destination and "
-                            "%s for the source.",
-                            mt_dtype_table[self->dtype].legacy, mt_dtype_table[values->dtype].legacy);
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "Index put requires the source and destination dtypes match, got %s for the destination and "
+            "%s for the source.",
+            mt_dtype_table[self->dtype].legacy, mt_dtype_table[values->dtype].legacy);
     return 0;
 }
 
@@ -378,8 +381,9 @@ static int fill_by_mask(mt_tensor *self, mt_tensors indices, mt_tensor *values, 
         return 0;
     }
     if (mask->dtype == MT_DTYPE_u8)
-        return mt_error_set(MT_ERR_RUNTIME, "masked_fill_ only supports boolean masks, but got mask with dtype unsigned "
-                                            "char");
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "masked_fill_ only supports boolean masks, but got mask with dtype unsigned "
+                            "char");
     if (check_mask(mask, self, first) < 0 || mt_tensor_item(&value, values) < 0)
         return -1;
     mt_scalar_store(element, (mt_dtype)self->dtype, value);
@@ -475,7 +479,8 @@ static int prepare_masked(mt_tensor **elements, mt_tensor **mask, mt_tensor *sel
         mt_shape_broadcast(&shape, self->ndim, self->size) < 0)
         return -1;
     if ((self->flags & MT_FLAG_CONTIGUOUS) && self->device.type == MT_DEVICE_CPU &&
-        !(self->flags & (MT_FLAG_CONJ | MT_FLAG_NEG)) && mt_shape_equal(shape.ndim, shape.size, self->ndim, self->size)) {
+        !(self->flags & (MT_FLAG_CONJ | MT_FLAG_NEG)) &&
+        mt_shape_equal(shape.ndim, shape.size, self->ndim, self->size)) {
         *elements = mt_tensor_ref(self);
     } else if (mt_tensor_new(elements, (mt_dtype)self->dtype, shape.ndim, shape.size, MT_CPU) < 0 ||
                mt_tensor_assign(*elements, self) < 0) {
@@ -529,15 +534,17 @@ int mt_meta_masked_scatter(mt_call *call)
         return mt_error_set(MT_ERR_RUNTIME, "masked_scatter_ only supports boolean masks, but got mask with dtype %s",
                             mt_dtype_table[mask->dtype].legacy);
     if (self->dtype != source->dtype)
-        return mt_error_set(MT_ERR_RUNTIME, "masked_scatter: expected self and source to have same dtypes but got%s and "
-                                            "%s",
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "masked_scatter: expected self and source to have same dtypes but got%s and "
+                            "%s",
                             mt_dtype_table[self->dtype].legacy, mt_dtype_table[source->dtype].legacy);
     if (call->variant == MT_VARIANT_INPLACE && mask->ndim > self->ndim)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "expand(CPUBoolType{%s}, size=%s): the number of sizes provided (%d) must be greater or equal "
-                            "to the number of dimensions in the tensor (%d)",
-                            mt_shape_format(&a, mask->size, mask->ndim), mt_shape_format(&b, self->size, self->ndim),
-                            self->ndim, mask->ndim);
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "expand(CPUBoolType{%s}, size=%s): the number of sizes provided (%d) must be greater or equal "
+            "to the number of dimensions in the tensor (%d)",
+            mt_shape_format(&a, mask->size, mask->ndim), mt_shape_format(&b, self->size, self->ndim), self->ndim,
+            mask->ndim);
     if (mt_shape_broadcast(&shape, mask->ndim, mask->size) < 0 ||
         mt_shape_broadcast(&shape, self->ndim, self->size) < 0)
         return -1;
@@ -638,10 +645,11 @@ int mt_impl_take_along_dim(mt_tensor **out, mt_tensor *self, mt_tensor *indices,
     if (!dim)
         return flat_gather(out, self, indices);
     if (self->ndim != indices->ndim)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-                            "%d dimensions for input, and %d dimensions for indices",
-                            self->ndim, indices->ndim);
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            "%d dimensions for input, and %d dimensions for indices",
+            self->ndim, indices->ndim);
     d = *dim;
     if (mt_dim_wrap(&d, self->ndim) < 0)
         return -1;

@@ -113,7 +113,8 @@ static int check_slices(const char *op, const mt_tensor *self, int64_t dim, cons
                             "%s(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s", op,
                             index->ndim, legacy(index), mt_shape_format(&text, index->size, index->ndim));
     if (!is_index_dtype(index))
-        return mt_error_set(MT_ERR_RUNTIME, "%s(): Expected dtype int32/int64 for index but got: %s", op, legacy(index));
+        return mt_error_set(MT_ERR_RUNTIME, "%s(): Expected dtype int32/int64 for index but got: %s", op,
+                            legacy(index));
     if (self->dtype != source->dtype)
         return mt_error_set(MT_ERR_RUNTIME, "%s(): self (%s) and source (%s) must have the same scalar type", op,
                             legacy(self), legacy(source));
@@ -169,7 +170,8 @@ int mt_impl_index_reduce(mt_tensor **out, mt_tensor *self, int64_t dim, mt_tenso
     MT_TRY(mt_warn_once(&warned, MT_WARN_USER, "index_reduce() is in beta and the API may change at any time."));
     MT_REQUIRE(strcmp(reduce, "prod") == 0 || strcmp(reduce, "mean") == 0 || strcmp(reduce, "amax") == 0 ||
                    strcmp(reduce, "amin") == 0,
-               MT_ERR_RUNTIME, "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got %s.", reduce);
+               MT_ERR_RUNTIME, "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got %s.",
+               reduce);
     MT_TRY(mt_dim_wrap(&dim, self->ndim));
     MT_TRY(check_slices("index_reduce_", self, dim, index, source));
     MT_TRY(mt_impl_index_along(&places, index, dim, (mt_ints){source->size, source->ndim}));
@@ -203,10 +205,11 @@ static MT_COLD int wrong_copy_slices(const mt_tensor *self, const mt_tensor *sou
     slice_text(&a, self, dim);
     slice_text(&b, source, dim);
     if (mt_strbuf_finish(&a) == 0 && mt_strbuf_finish(&b) == 0)
-        mt_error_set(MT_ERR_RUNTIME,
-                     "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: %s "
-                     "at dimension %lld and source slice shape: %s at dimension 0.",
-                     a.data ? a.data : "", (long long)dim, b.data ? b.data : "");
+        mt_error_set(
+            MT_ERR_RUNTIME,
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: %s "
+            "at dimension %lld and source slice shape: %s at dimension 0.",
+            a.data ? a.data : "", (long long)dim, b.data ? b.data : "");
     mt_strbuf_clear(&a);
     mt_strbuf_clear(&b);
     return -1;
@@ -227,10 +230,11 @@ int mt_meta_index_copy(mt_call *call)
                             "index_copy_(): When source is scalar, index should have one element (got %lld)",
                             (long long)index->numel);
     if (source->ndim != self->ndim && source->ndim != 0 && self->ndim != 0)
-        return mt_error_set(MT_ERR_INDEX,
-                            "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
-                            "Source dimensionality (%d), destination dimensionality (%d)",
-                            source->ndim, self->ndim);
+        return mt_error_set(
+            MT_ERR_INDEX,
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
+            "Source dimensionality (%d), destination dimensionality (%d)",
+            source->ndim, self->ndim);
     if (index->dtype != MT_DTYPE_i64)
         return mt_error_set(MT_ERR_RUNTIME, "index_copy_(): Expected a long tensor for index, but got %s",
                             legacy(index));
@@ -306,15 +310,15 @@ int mt_meta_gather(mt_call *call)
         return -1;
     if (index->numel > 0) {
         if ((self->ndim ? self->ndim : 1) != (index->ndim ? index->ndim : 1))
-            return mt_error_set(MT_ERR_RUNTIME,
-                                "Index tensor must have the same number of dimensions as input tensor");
+            return mt_error_set(MT_ERR_RUNTIME, "Index tensor must have the same number of dimensions as input tensor");
         for (int i = 0; i < self->ndim && i < index->ndim; i++)
             if (i != dim && index->size[i] > self->size[i])
-                return mt_error_set(MT_ERR_RUNTIME,
-                                    "Size does not match at dimension %d expected index %s to be no larger than self %s "
-                                    "apart from dimension %lld",
-                                    i, mt_shape_format(&a, index->size, index->ndim),
-                                    mt_shape_format(&b, self->size, self->ndim), (long long)dim);
+                return mt_error_set(
+                    MT_ERR_RUNTIME,
+                    "Size does not match at dimension %d expected index %s to be no larger than self %s "
+                    "apart from dimension %lld",
+                    i, mt_shape_format(&a, index->size, index->ndim), mt_shape_format(&b, self->size, self->ndim),
+                    (long long)dim);
     }
     return mt_out_prepare(call, 0, (mt_dtype)self->dtype, index->ndim, index->size, NULL, self->device, false);
 }
@@ -377,9 +381,10 @@ int mt_meta_scatter_src_reduce(mt_call *call)
 {
     static bool warned;
 
-    if (mt_warn_once(&warned, MT_WARN_USER,
-                     "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
-                     "PyTorch release. Use torch.scatter_reduce instead for more reduction options.") < 0)
+    if (mt_warn_once(
+            &warned, MT_WARN_USER,
+            "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+            "PyTorch release. Use torch.scatter_reduce instead for more reduction options.") < 0)
         return -1;
     return mt_meta_scatter(call);
 }
@@ -395,10 +400,11 @@ int mt_meta_take(mt_call *call)
     if (index->dtype != MT_DTYPE_i64)
         return mt_error_set(MT_ERR_RUNTIME, "take(): Expected a long tensor for index, but got %s", legacy(index));
     if (out && out->dtype != self->dtype)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "take(): self and out expected to have the same dtype, but got self.dtype = %s and out.dtype "
-                            "= %s",
-                            legacy(self), legacy(out));
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "take(): self and out expected to have the same dtype, but got self.dtype = %s and out.dtype "
+            "= %s",
+            legacy(self), legacy(out));
     if (self->numel == 0 && index->numel > 0)
         return mt_error_set(MT_ERR_INDEX, "take(): tried to take from an empty tensor");
     return mt_out_prepare(call, 0, (mt_dtype)self->dtype, index->ndim, index->size, NULL, self->device, false);

@@ -94,10 +94,11 @@ static int join_shape(mt_shape *shape, mt_tensors tensors, int64_t *dim)
                                 first->ndim, t->ndim);
         for (int d = 0; d < t->ndim; d++)
             if (d != *dim && t->size[d] != first->size[d])
-                return mt_error_set(MT_ERR_RUNTIME,
-                                    "Sizes of tensors must match except in dimension %lld. Expected size %lld but got size "
-                                    "%lld for tensor number %d in the list.",
-                                    (long long)*dim, (long long)first->size[d], (long long)t->size[d], i);
+                return mt_error_set(
+                    MT_ERR_RUNTIME,
+                    "Sizes of tensors must match except in dimension %lld. Expected size %lld but got size "
+                    "%lld for tensor number %d in the list.",
+                    (long long)*dim, (long long)first->size[d], (long long)t->size[d], i);
         if (mt_add_overflow(shape->size[*dim], t->size[*dim], &shape->size[*dim]))
             return mt_error_set(MT_ERR_RUNTIME, "numel: integer multiplication overflow");
     }
@@ -189,8 +190,9 @@ static MT_COLD int unequal_sizes(const mt_tensor *a, const mt_tensor *b, int pos
 {
     mt_shape_text x, y;
 
-    return mt_error_set(MT_ERR_RUNTIME, "stack expects each tensor to be equal size, but got %s at entry 0 and %s at "
-                                        "entry %d",
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "stack expects each tensor to be equal size, but got %s at entry 0 and %s at "
+                        "entry %d",
                         mt_shape_format(&x, a->size, a->ndim), mt_shape_format(&y, b->size, b->ndim), position);
 }
 
@@ -475,7 +477,8 @@ int mt_impl_diag_embed(mt_tensor **out, mt_tensor *self, int64_t offset, int64_t
     MT_TRY(mt_dim_wrap(&b, self->ndim + 1));
     MT_REQUIRE(a != b, MT_ERR_RUNTIME, "diagonal dimensions cannot be identical %lld, %lld", (long long)dim1,
                (long long)dim2);
-    MT_REQUIRE(offset > INT64_MIN && !mt_add_overflow(offset < 0 ? -offset : offset, self->size[self->ndim - 1], &length),
+    MT_REQUIRE(offset > INT64_MIN &&
+                   !mt_add_overflow(offset < 0 ? -offset : offset, self->size[self->ndim - 1], &length),
                MT_ERR_RUNTIME, "numel: integer multiplication overflow");
     for (int i = 0; i <= self->ndim; i++)
         size[i] = i == a || i == b ? length : self->size[from++];

@@ -163,7 +163,8 @@ int mt_impl_linalg_matrix_norm(mt_tensor **out, mt_tensor *self, mt_scalar ord, 
     int rc = -1;
 
     MT_TRY(begin_norm(&t, d, self, dim, dtype));
-    MT_REQUIRE(order == 1 || order == 2 || isinf(order), MT_ERR_RUNTIME, "linalg.matrix_norm: Order %g not supported.", p);
+    MT_REQUIRE(order == 1 || order == 2 || isinf(order), MT_ERR_RUNTIME, "linalg.matrix_norm: Order %g not supported.",
+               p);
     if (order == 2) {
         MT_TRY(check_precision(t));
         MT_TRY(mt_matrix_norm_of_values(out, t, p > 0 ? 1 : -1, d[0], d[1], keepdim));

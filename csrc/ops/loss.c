@@ -22,7 +22,8 @@ static int check_nll(mt_tensor *self, mt_tensor *target, mt_tensor *weight, bool
                "\"nll_loss_out_frame\" not implemented for '%s'", mt_dtype_table[self->dtype].legacy);
     if (images) {
         MT_REQUIRE(target->ndim == 3, MT_ERR_RUNTIME,
-                   "only batches of spatial targets supported (3D tensors) but got targets of dimension: %d", target->ndim);
+                   "only batches of spatial targets supported (3D tensors) but got targets of dimension: %d",
+                   target->ndim);
         MT_REQUIRE(self->ndim == 4, MT_ERR_RUNTIME,
                    "only batches of spatial inputs supported (4D tensors), but got input of dimension: %d", self->ndim);
         MT_REQUIRE(self->size[0] == target->size[0] && self->size[2] == target->size[1] &&
@@ -31,8 +32,7 @@ static int check_nll(mt_tensor *self, mt_tensor *target, mt_tensor *weight, bool
                    mt_shape_format(&a, self->size, self->ndim), mt_shape_format(&b, target->size, target->ndim));
     } else {
         MT_REQUIRE(self->ndim > 0 && self->ndim <= 2, MT_ERR_RUNTIME, "input tensor should be 1D or 2D");
-        MT_REQUIRE(target->ndim <= 1, MT_ERR_RUNTIME,
-                   "0D or 1D target tensor expected, multi-target not supported");
+        MT_REQUIRE(target->ndim <= 1, MT_ERR_RUNTIME, "0D or 1D target tensor expected, multi-target not supported");
         MT_REQUIRE(self->ndim == 1 ? target->ndim == 0 || target->numel == 1
                                    : target->ndim == 1 && self->size[0] == target->size[0],
                    MT_ERR_RUNTIME, "size mismatch (got input: %s, target: %s)",
@@ -43,7 +43,8 @@ static int check_nll(mt_tensor *self, mt_tensor *target, mt_tensor *weight, bool
     classes = self->size[self->ndim == 1 ? 0 : 1];
     MT_REQUIRE(!weight || (weight->ndim == 1 && weight->numel == classes), MT_ERR_RUNTIME,
                "weight tensor should be defined either for all %lld classes or no classes but got weight tensor of "
-               "shape: %s", (long long)classes, mt_shape_format(&a, weight->size, weight->ndim));
+               "shape: %s",
+               (long long)classes, mt_shape_format(&a, weight->size, weight->ndim));
     if (weight)
         MT_TRY(mt_meta_same_dtype(self, weight));
     rc = 0;
@@ -163,10 +164,11 @@ int mt_meta_embedding(mt_call *call)
     int rc = -1;
 
     MT_REQUIRE(weight->ndim == 2, MT_ERR_RUNTIME, "'weight' must be 2-D");
-    MT_REQUIRE(indices->dtype == MT_DTYPE_i64 || indices->dtype == MT_DTYPE_i32, MT_ERR_RUNTIME,
-               "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-               "torch.%sTensor instead (while checking arguments for embedding)",
-               mt_dtype_table[indices->dtype].legacy);
+    MT_REQUIRE(
+        indices->dtype == MT_DTYPE_i64 || indices->dtype == MT_DTYPE_i32, MT_ERR_RUNTIME,
+        "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+        "torch.%sTensor instead (while checking arguments for embedding)",
+        mt_dtype_table[indices->dtype].legacy);
     MT_REQUIRE(indices->ndim < MT_MAX_DIM, MT_ERR_RUNTIME, "embedding(): too many dimensions");
     for (int i = 0; i < indices->ndim; i++)
         size[i] = indices->size[i];
@@ -186,9 +188,9 @@ int mt_meta_embedding_dense_backward(mt_call *call)
 
     MT_REQUIRE(mt_dtype_is_float((mt_dtype)grad->dtype), MT_ERR_NOT_IMPLEMENTED,
                "\"embedding_backward\" not implemented for '%s'", mt_dtype_table[grad->dtype].legacy);
-    MT_REQUIRE(grad->ndim == indices->ndim + 1 &&
-                   mt_shape_equal(indices->ndim, indices->size, indices->ndim, grad->size),
-               MT_ERR_RUNTIME, "embedding_dense_backward(): grad_output must have the shape of indices and a last dimension");
+    MT_REQUIRE(
+        grad->ndim == indices->ndim + 1 && mt_shape_equal(indices->ndim, indices->size, indices->ndim, grad->size),
+        MT_ERR_RUNTIME, "embedding_dense_backward(): grad_output must have the shape of indices and a last dimension");
     MT_REQUIRE(indices->dtype == MT_DTYPE_i64 || indices->dtype == MT_DTYPE_i32, MT_ERR_RUNTIME,
                "embedding_dense_backward(): indices must be Long or Int");
     size[0] = rows;
@@ -210,10 +212,11 @@ int mt_impl_embedding_renorm_inplace(mt_tensor *self, mt_tensor *indices, double
                "Expected 2-dimensional tensor, but got %d-dimensional tensor for argument #1 'self' (while checking "
                "arguments for embedding_renorm_)",
                self->ndim);
-    MT_REQUIRE(indices->dtype == MT_DTYPE_i64 || indices->dtype == MT_DTYPE_i32, MT_ERR_RUNTIME,
-               "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
-               "torch.%sTensor instead (while checking arguments for embedding_renorm_)",
-               mt_dtype_table[indices->dtype].legacy);
+    MT_REQUIRE(
+        indices->dtype == MT_DTYPE_i64 || indices->dtype == MT_DTYPE_i32, MT_ERR_RUNTIME,
+        "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
+        "torch.%sTensor instead (while checking arguments for embedding_renorm_)",
+        mt_dtype_table[indices->dtype].legacy);
     MT_TRY(mt_reshape(&index, indices, (mt_ints){(const int64_t[]){-1}, 1}));
     MT_TRY(mt_scaled_rows(&rows, self, index, max_norm, norm_type));
     MT_TRY(mt_index_copy_inplace(self, 0, index, rows));
@@ -251,13 +254,14 @@ int mt_impl_prelu(mt_tensor **out, mt_tensor *self, mt_tensor *weight)
     MT_TRY(mt_meta_same_dtype(self, weight));
     if (weight->numel != 1) {
         MT_REQUIRE(self->ndim > 0, MT_ERR_RUNTIME, "Not allow zero-dim input tensor.");
-        MT_REQUIRE(channels == weight->numel, MT_ERR_RUNTIME,
-                   "Mismatch of parameter numbers and input channel size. Found parameter numbers = %lld and channel size "
-                   "= %lld.",
-                   (long long)weight->numel, (long long)channels);
+        MT_REQUIRE(
+            channels == weight->numel, MT_ERR_RUNTIME,
+            "Mismatch of parameter numbers and input channel size. Found parameter numbers = %lld and channel size "
+            "= %lld.",
+            (long long)weight->numel, (long long)channels);
     }
-    MT_REQUIRE(weight->ndim <= 1, MT_ERR_RUNTIME, "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = %d",
-               weight->ndim);
+    MT_REQUIRE(weight->ndim <= 1, MT_ERR_RUNTIME,
+               "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = %d", weight->ndim);
     for (int d = 0; d < self->ndim; d++)
         size[d] = d == 1 ? weight->numel : 1;
     if (weight->ndim == 0 || self->ndim < 2)

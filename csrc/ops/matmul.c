@@ -41,8 +41,10 @@ static int matmul_folded(mt_tensor **out, mt_tensor *large, mt_tensor *small)
     int ndim = large->ndim - 1, rc = -1;
 
     memcpy(size, large->size, (size_t)ndim * sizeof(size[0]));
-    MT_TRY(mt_reshape(&rows, large, (mt_ints){(const int64_t[]){
-               large->numel == 0 ? mt_ints_product((mt_ints){size, ndim}) : -1, large->size[ndim]}, 2}));
+    MT_TRY(mt_reshape(
+        &rows, large,
+        (mt_ints){(const int64_t[]){large->numel == 0 ? mt_ints_product((mt_ints){size, ndim}) : -1, large->size[ndim]},
+                  2}));
     if (small->ndim == 1) {
         MT_TRY(mt_mv(&product, rows, small));
     } else {
@@ -234,11 +236,11 @@ int mt_impl_bilinear(mt_tensor **out, mt_tensor *input1, mt_tensor *input2, mt_t
     int n = input1->ndim, rc = -1;
 
     *out = NULL;
-    MT_REQUIRE(n == input2->ndim, MT_ERR_RUNTIME,
-               "bilinear(): input dimensions do not match: got %d and %d", n, input2->ndim);
+    MT_REQUIRE(n == input2->ndim, MT_ERR_RUNTIME, "bilinear(): input dimensions do not match: got %d and %d", n,
+               input2->ndim);
     MT_REQUIRE(n > 0 && mt_shape_equal(n - 1, input1->size, n - 1, input2->size), MT_ERR_RUNTIME,
-               "bilinear(): input batch dimensions do not match: got %s and %s",
-               mt_shape_format(&a, input1->size, n), mt_shape_format(&b, input2->size, n));
+               "bilinear(): input batch dimensions do not match: got %s and %s", mt_shape_format(&a, input1->size, n),
+               mt_shape_format(&b, input2->size, n));
     MT_REQUIRE(weight->ndim == 3 && input1->size[n - 1] == weight->size[1], MT_ERR_RUNTIME,
                "bilinear(): input1 size does not match weight size: got %lld but expected %lld",
                (long long)input1->size[n - 1], (long long)(weight->ndim == 3 ? weight->size[1] : -1));
@@ -299,8 +301,9 @@ static int tensordot_side(mt_tensor **out, int64_t *free_size, int *n_free, mt_t
     for (int i = 0; !contracted_first && i < n; i++)
         order[at++] = dims[i];
     MT_TRY(mt_permute(&turned, t, (mt_ints){order, at}));
-    MT_TRY(mt_reshape(out, turned,
-                      (mt_ints){(const int64_t[]){contracted_first ? depth : rest, contracted_first ? rest : depth}, 2}));
+    MT_TRY(
+        mt_reshape(out, turned,
+                   (mt_ints){(const int64_t[]){contracted_first ? depth : rest, contracted_first ? rest : depth}, 2}));
     rc = 0;
 fail:
     mt_tensor_clear(&turned);

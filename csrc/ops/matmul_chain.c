@@ -126,7 +126,10 @@ int mt_impl_linalg_multi_dot(mt_tensor **out, mt_tensors tensors)
         MT_REQUIRE(tensors.data[i]->ndim == 2 || (is_end && tensors.data[i]->ndim == 1), MT_ERR_RUNTIME,
                    is_end ? "multi_dot(): the %s tensor must be 1D or 2D but got %dD"
                           : "multi_dot(): tensor %s must be 2D but got %dD",
-                   i == 0 ? "first" : is_end ? "last" : "in the middle", tensors.data[i]->ndim);
+                   i == 0   ? "first"
+                   : is_end ? "last"
+                            : "in the middle",
+                   tensors.data[i]->ndim);
     }
     MT_TRY(check_factors(tensors, "multi_dot"));
     MT_TRY(mt_tensor_list_new(&factors, n));

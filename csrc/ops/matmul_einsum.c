@@ -62,21 +62,23 @@ static int read_label(labels *l, const char *text, size_t end, size_t *at, int o
         return append(l, label);
     }
     if (c != '.')
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "einsum(): invalid subscript given at index %zu in the equation string, subscripts must be in "
-                            "[a-zA-Z]", *at);
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "einsum(): invalid subscript given at index %zu in the equation string, subscripts must be in "
+            "[a-zA-Z]",
+            *at);
     if (l->has_ellipsis)
-        return operand < 0
-                   ? mt_error_set(MT_ERR_RUNTIME,
-                                  "einsum(): found '.' for output but an ellipsis (...) was already found")
-                   : mt_error_set(MT_ERR_RUNTIME,
-                                  "einsum(): found '.' for operand %d for which an ellipsis was already found", operand);
+        return operand < 0 ? mt_error_set(MT_ERR_RUNTIME,
+                                          "einsum(): found '.' for output but an ellipsis (...) was already found")
+                           : mt_error_set(MT_ERR_RUNTIME,
+                                          "einsum(): found '.' for operand %d for which an ellipsis was already found",
+                                          operand);
     if (*at + 2 >= end || text[*at + 1] != '.' || text[*at + 2] != '.')
         return operand < 0
                    ? mt_error_set(MT_ERR_RUNTIME,
                                   "einsum(): found '.' for output that is not part of any ellipsis (...)")
-                   : mt_error_set(MT_ERR_RUNTIME,
-                                  "einsum(): found '.' for operand %d that is not part of any ellipsis", operand);
+                   : mt_error_set(MT_ERR_RUNTIME, "einsum(): found '.' for operand %d that is not part of any ellipsis",
+                                  operand);
     l->has_ellipsis = true;
     *at += 3;
     return append(l, ELLIPSIS);
@@ -131,11 +133,13 @@ static int count_labels(equation *e, mt_tensors tensors)
         if (!l->has_ellipsis && n != ndim)
             return mt_error_set(MT_ERR_RUNTIME,
                                 "einsum(): the number of subscripts in the equation (%d) does not match the number of "
-                                "dimensions (%d) for operand %d and no ellipsis was given", n, ndim, i);
+                                "dimensions (%d) for operand %d and no ellipsis was given",
+                                n, ndim, i);
         if (n > ndim)
             return mt_error_set(MT_ERR_RUNTIME,
                                 "einsum(): the number of subscripts in the equation (%d) is more than the number of "
-                                "dimensions (%d) for operand %d", n, ndim, i);
+                                "dimensions (%d) for operand %d",
+                                n, ndim, i);
         if (l->has_ellipsis && ndim - n > e->ellipsis_dims)
             e->ellipsis_dims = ndim - n;
         for (int k = 0; k < l->n; k++)
@@ -209,14 +213,16 @@ static int merge_size(equation *e, int dim, int64_t size, int operand, int label
         return 0;
     }
     if (label != ELLIPSIS)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "einsum(): subscript %c has size %lld for operand %d which does not broadcast with previously "
-                            "seen size %lld",
-                            letter_of(label), (long long)size, operand, (long long)e->size[dim]);
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "einsum(): dimension %d covered by ellipsis in operand %dhas size %lld which does not broadcast "
-                        "with previously seen ellipsis with size %lld for the respective dimension",
-                        ellipsis_at, operand, (long long)size, (long long)e->size[dim]);
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "einsum(): subscript %c has size %lld for operand %d which does not broadcast with previously "
+            "seen size %lld",
+            letter_of(label), (long long)size, operand, (long long)e->size[dim]);
+    return mt_error_set(
+        MT_ERR_RUNTIME,
+        "einsum(): dimension %d covered by ellipsis in operand %dhas size %lld which does not broadcast "
+        "with previously seen ellipsis with size %lld for the respective dimension",
+        ellipsis_at, operand, (long long)size, (long long)e->size[dim]);
 }
 
 /* The diagonal over dims a < b; it takes the place of a. */
@@ -415,13 +421,14 @@ static int run_path(mt_tensor_list *ops, mt_ints path, int n_out)
     int left = ops->n;
 
     for (int step = 0; left > 1; step++, left--) {
-        int64_t i = path.n > 2 * step + 1 ? path.data[2 * step] : 0, j = path.n > 2 * step + 1 ? path.data[2 * step + 1] : 1;
+        int64_t i = path.n > 2 * step + 1 ? path.data[2 * step] : 0,
+                j = path.n > 2 * step + 1 ? path.data[2 * step + 1] : 1;
         mt_tensor *pair[2], *result = NULL;
         int rc, kept = 0;
 
         if (i < 0 || j < 0 || i >= left || j >= left || i == j)
-            return mt_error_set(MT_ERR_RUNTIME, "einsum(): invalid path step (%lld, %lld) for %d operands", (long long)i,
-                                (long long)j, left);
+            return mt_error_set(MT_ERR_RUNTIME, "einsum(): invalid path step (%lld, %lld) for %d operands",
+                                (long long)i, (long long)j, left);
         pair[0] = ops->data[i < j ? i : j];
         pair[1] = ops->data[i < j ? j : i];
         for (int k = 0; k < left; k++)

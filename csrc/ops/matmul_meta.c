@@ -170,8 +170,9 @@ int mt_meta_baddbmm(mt_call *call)
 
     MT_TRY(check_batches(a, b));
     MT_REQUIRE(self->dtype == a->dtype && a->dtype == b->dtype, MT_ERR_RUNTIME,
-               "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s", mt_dtype_element((mt_dtype)self->dtype),
-               mt_dtype_element((mt_dtype)a->dtype), mt_dtype_element((mt_dtype)b->dtype));
+               "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s",
+               mt_dtype_element((mt_dtype)self->dtype), mt_dtype_element((mt_dtype)a->dtype),
+               mt_dtype_element((mt_dtype)b->dtype));
     if (a->dtype == MT_DTYPE_b8 && a->size[0] && a->size[1] && b->size[2])
         return not_implemented("baddbmm", a);
     size[0] = a->size[0];
@@ -265,10 +266,11 @@ static int dot_rule(mt_call *call)
     MT_REQUIRE(a->dtype == b->dtype, MT_ERR_RUNTIME,
                "dot : expected both vectors to have same dtype, but found %s and %s", mt_dtype_table[a->dtype].legacy,
                mt_dtype_table[b->dtype].legacy);
-    MT_REQUIRE(a->numel == b->numel, MT_ERR_RUNTIME,
-               "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of elements, but "
-               "got %lld and %lld elements respectively",
-               (long long)a->numel, (long long)b->numel, (long long)a->numel, (long long)b->numel);
+    MT_REQUIRE(
+        a->numel == b->numel, MT_ERR_RUNTIME,
+        "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of elements, but "
+        "got %lld and %lld elements respectively",
+        (long long)a->numel, (long long)b->numel, (long long)a->numel, (long long)b->numel);
     if (a->dtype == MT_DTYPE_b8)
         return not_implemented("dot", a);
     MT_REQUIRE(!out || out->dtype == a->dtype, MT_ERR_RUNTIME, "result dtype %s does not match input dtype %s",

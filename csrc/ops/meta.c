@@ -11,10 +11,9 @@ int mt_meta_device_error(mt_device a, mt_device b)
 {
     char first[24], second[24];
 
-    return mt_error_set(
-        MT_ERR_RUNTIME,
-        "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-        mt_device_format(first, a), mt_device_format(second, b));
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
+                        mt_device_format(first, a), mt_device_format(second, b));
 }
 
 /* One more tensor; *seen tells whether *device is settled by a tensor that is no 0-d CPU tensor. */
@@ -56,8 +55,8 @@ int mt_meta_same_dtype(const mt_tensor *a, const mt_tensor *b)
 {
     if (a->dtype == b->dtype)
         return 0;
-    return mt_error_set(MT_ERR_RUNTIME, "expected scalar type %s but found %s",
-                        mt_dtype_table[a->dtype].legacy, mt_dtype_table[b->dtype].legacy);
+    return mt_error_set(MT_ERR_RUNTIME, "expected scalar type %s but found %s", mt_dtype_table[a->dtype].legacy,
+                        mt_dtype_table[b->dtype].legacy);
 }
 
 int mt_meta_require_dtypes(const mt_call *call, unsigned allowed)
@@ -126,8 +125,7 @@ static void aligned_strides(int64_t *out, const mt_tensor *t, int ndim, const in
 
 enum { MAX_ORDERING = 4 }; /* operands that can decide the order */
 
-bool mt_meta_output_strides(int64_t *stride, const mt_tensor *const *operand, int n, int ndim,
-                            const int64_t *size)
+bool mt_meta_output_strides(int64_t *stride, const mt_tensor *const *operand, int n, int ndim, const int64_t *size)
 {
     int64_t aligned[MAX_ORDERING][MT_MAX_DIM];
     const int64_t *pointers[MAX_ORDERING];
@@ -177,8 +175,7 @@ int mt_meta_same_as(mt_call *call)
 
     if (is_ordered)
         mt_shape_strides_like(stride, t);
-    return mt_out_prepare(call, 0, (mt_dtype)t->dtype, t->ndim, t->size, is_ordered ? stride : NULL,
-                          t->device, true);
+    return mt_out_prepare(call, 0, (mt_dtype)t->dtype, t->ndim, t->size, is_ordered ? stride : NULL, t->device, true);
 }
 
 static int like_first(mt_call *call, int k, mt_dtype dtype)
@@ -222,6 +219,6 @@ int mt_meta_exact_out(const mt_call *call, int k, mt_dtype dtype)
 {
     if (!call->out[k] || call->out[k]->dtype == (uint8_t)dtype)
         return 0;
-    return mt_error_set(MT_ERR_RUNTIME, "Expected out tensor to have dtype %s, but got %s instead", mt_dtype_element(dtype),
-                        mt_dtype_element((mt_dtype)call->out[k]->dtype));
+    return mt_error_set(MT_ERR_RUNTIME, "Expected out tensor to have dtype %s, but got %s instead",
+                        mt_dtype_element(dtype), mt_dtype_element((mt_dtype)call->out[k]->dtype));
 }

@@ -31,8 +31,8 @@ int mt_meta_scalar_int64(mt_call *call);
 static inline int mt_need_host_data(const mt_tensor *t, const char *op)
 {
     if (t && t->device.type == MT_DEVICE_CUDA)
-        return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
-                            "Could not run 'aten::%s' with arguments from the 'CUDA' backend.", op);
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "Could not run 'aten::%s' with arguments from the 'CUDA' backend.",
+                            op);
     if (t && t->device.type != MT_DEVICE_CPU)
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
                             "%s(): the result depends on the elements, which a tensor on this "
@@ -60,7 +60,6 @@ int mt_meta_refuse_dtype(const mt_op *op, mt_dtype d) MT_COLD;
 
 /* Strides of the result of operands that broadcast to (ndim, size), by PyTorch's rule: the memory
    order of the first operand that has one. False: contiguous (stride is untouched). */
-bool mt_meta_output_strides(int64_t *stride, const mt_tensor *const *operand, int n, int ndim,
-                            const int64_t *size);
+bool mt_meta_output_strides(int64_t *stride, const mt_tensor *const *operand, int n, int ndim, const int64_t *size);
 
 #endif

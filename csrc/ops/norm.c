@@ -66,21 +66,24 @@ static int check_normalized(const mt_tensor *input, mt_ints shape, const mt_tens
                                             "at "
                                             "least one element, but got normalized_shape = []");
     if (!has_shape(weight, shape))
-        return mt_error_set(MT_ERR_RUNTIME, "Expected weight to be of same shape as normalized_shape, but got weight "
-                                            "of "
-                                            "shape %s and normalized_shape = %s",
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "Expected weight to be of same shape as normalized_shape, but got weight "
+                            "of "
+                            "shape %s and normalized_shape = %s",
                             mt_shape_format(&a, weight->size, weight->ndim), mt_shape_format(&b, shape.data, shape.n));
     if (!has_shape(bias, shape))
-        return mt_error_set(MT_ERR_RUNTIME, "Expected bias to be of same shape as normalized_shape, but got bias of "
-                                            "shape %s and normalized_shape = %s",
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "Expected bias to be of same shape as normalized_shape, but got bias of "
+                            "shape %s and normalized_shape = %s",
                             mt_shape_format(&a, bias->size, bias->ndim), mt_shape_format(&b, shape.data, shape.n));
     if (axis < 0 || !mt_shape_equal(shape.n, input->size + axis, shape.n, shape.data)) {
         mt_shape_text c;
 
         mt_shape_format(&a, shape.data, shape.n);
-        return mt_error_set(MT_ERR_RUNTIME, "Given normalized_shape=%s, expected input with shape [*%s%s, but got "
-                                            "input "
-                                            "of size%s",
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "Given normalized_shape=%s, expected input with shape [*%s%s, but got "
+                            "input "
+                            "of size%s",
                             a.text, star, a.text + 1, mt_shape_format(&c, input->size, input->ndim));
     }
     return 0;
@@ -137,9 +140,10 @@ int mt_meta_native_layer_norm_backward(mt_call *call)
     for (int i = 0; i < input->ndim - shape.n; i++)
         rows *= input->size[i];
     if (mean->numel != rows || rstd->numel != rows)
-        return mt_error_set(MT_ERR_RUNTIME, "Expected mean and rstd to have %lld elements, one per row, but got %lld "
-                                            "and "
-                                            "%lld",
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "Expected mean and rstd to have %lld elements, one per row, but got %lld "
+                            "and "
+                            "%lld",
                             (long long)rows, (long long)mean->numel, (long long)rstd->numel);
     if (mask.data[0] &&
         mt_out_prepare(call, 0, (mt_dtype)input->dtype, input->ndim, input->size, NULL, input->device, false) < 0)
@@ -218,8 +222,7 @@ static int check_batch(const mt_tensor *input, const mt_tensor *weight, const mt
         return mt_error_set(MT_ERR_RUNTIME, "%s must be defined in evaluation mode",
                             running_mean ? "running_var" : "running_mean");
     if (check_channels(input, running_mean, "running_mean") < 0 ||
-        check_channels(input, running_var, "running_var") < 0 ||
-        check_channels(input, weight, "weight") < 0)
+        check_channels(input, running_var, "running_var") < 0 || check_channels(input, weight, "weight") < 0)
         return -1;
     return check_channels(input, bias, "bias");
 }
@@ -250,8 +253,7 @@ int mt_meta_native_batch_norm(mt_call *call)
     if (!param[2] != !param[3])
         return mt_error_set(MT_ERR_VALUE, "running_mean and running_var must either both be None or neither be None");
     if (check_batch(input, param[0], param[1], param[2], param[3], training) < 0 ||
-        need_float(input, "batch_norm") < 0 ||
-        parameter_dtype(&dtype, input, param, 4) < 0)
+        need_float(input, "batch_norm") < 0 || parameter_dtype(&dtype, input, param, 4) < 0)
         return -1;
     if (training && input->numel == 0) {
         mt_shape_text text;
@@ -260,8 +262,7 @@ int mt_meta_native_batch_norm(mt_call *call)
                             mt_shape_format(&text, input->size, input->ndim));
     }
     n_stat = training ? input->size[1] : 0;
-    if (prepare_like(call, 0, input) < 0 ||
-        mt_out_prepare(call, 1, dtype, 1, &n_stat, NULL, input->device, false) < 0)
+    if (prepare_like(call, 0, input) < 0 || mt_out_prepare(call, 1, dtype, 1, &n_stat, NULL, input->device, false) < 0)
         return -1;
     return mt_out_prepare(call, 2, dtype, 1, &n_stat, NULL, input->device, false);
 }
@@ -328,9 +329,10 @@ static int refuse_grad(const mt_tensor *t, const char *name)
 {
     if (!t || !mt_thread.grad_mode || !mt_tensor_requires_grad(t))
         return 0;
-    return mt_error_set(MT_ERR_RUNTIME, "The function 'native_batch_norm' is not differentiable with respect to "
-                                        "argument "
-                                        "'%s'. This input cannot have requires_grad True.",
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "The function 'native_batch_norm' is not differentiable with respect to "
+                        "argument "
+                        "'%s'. This input cannot have requires_grad True.",
                         name);
 }
 
@@ -432,14 +434,16 @@ static int check_groups(const mt_tensor *input, const mt_tensor *weight, const m
     if (group <= 0)
         return mt_error_set(MT_ERR_RUNTIME, "Expected num groups to be greater than 0, got %lld", (long long)group);
     if (c % group != 0)
-        return mt_error_set(MT_ERR_RUNTIME, "Expected number of channels in input to be divisible by num_groups, but "
-                                            "got "
-                                            "input of shape %s and num_groups=%lld",
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "Expected number of channels in input to be divisible by num_groups, but "
+                            "got "
+                            "input of shape %s and num_groups=%lld",
                             mt_shape_format(&a, input->size, input->ndim), (long long)group);
     for (int i = 0; i < 2; i++)
         if (param[i] && (param[i]->ndim != 1 || param[i]->numel != c))
-            return mt_error_set(MT_ERR_RUNTIME, "Expected %s to be a vector of size equal to the number of channels in "
-                                                "input, but got %s of shape %s and input of shape %s",
+            return mt_error_set(MT_ERR_RUNTIME,
+                                "Expected %s to be a vector of size equal to the number of channels in "
+                                "input, but got %s of shape %s and input of shape %s",
                                 name[i], name[i], mt_shape_format(&a, param[i]->size, param[i]->ndim),
                                 mt_shape_format(&b, input->size, input->ndim));
     return 0;
@@ -450,15 +454,15 @@ static bool is_product(int64_t number, int64_t a, int64_t b, int64_t c)
 {
     int64_t p;
 
-    return a >= 0 && b >= 0 && c >= 0 && !mt_mul_overflow(a, b, &p) && !mt_mul_overflow(p, c, &p) &&
-           p == number;
+    return a >= 0 && b >= 0 && c >= 0 && !mt_mul_overflow(a, b, &p) && !mt_mul_overflow(p, c, &p) && p == number;
 }
 
 static int expected(bool holds, const char *what)
 {
     return holds ? 0
-                 : mt_error_set(MT_ERR_RUNTIME, "Expected %s to be true, but got false.  (Could this error message be "
-                                                "improved?  If so, please report an enhancement request to PyTorch.)",
+                 : mt_error_set(MT_ERR_RUNTIME,
+                                "Expected %s to be true, but got false.  (Could this error message be "
+                                "improved?  If so, please report an enhancement request to PyTorch.)",
                                 what);
 }
 

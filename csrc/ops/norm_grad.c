@@ -72,11 +72,11 @@ static void pool_clear(pool *p)
 
 /* What the two ops have in common: everything broadcasts against x. */
 typedef struct norm_terms {
-    mt_tensor *x, *g, *w;           /* w may be NULL */
+    mt_tensor *x, *g, *w; /* w may be NULL */
     mt_tensor *mean, *rstd;
-    mt_tensor *gx, *gw, *gb;        /* gradients of dx, dw, db; each may be NULL */
-    mt_ints dims;                   /* normalised; n 0: the statistics are constants */
-    mt_tensor *d_g, *d_x, *d_w;     /* results; d_w before it is summed to the shape of w; NULL: zero */
+    mt_tensor *gx, *gw, *gb;    /* gradients of dx, dw, db; each may be NULL */
+    mt_ints dims;               /* normalised; n 0: the statistics are constants */
+    mt_tensor *d_g, *d_x, *d_w; /* results; d_w before it is summed to the shape of w; NULL: zero */
 } norm_terms;
 
 static mt_tensor *project(pool *p, const norm_terms *k, mt_tensor *v, mt_tensor *hat, mt_tensor *mean_v,
@@ -174,9 +174,14 @@ int mt_impl_layer_norm_double_backward(mt_tensor **out0, mt_tensor **out1, mt_te
                                        mt_ints normalized_shape, mt_ints output_mask)
 {
     pool p = {.n = 0};
-    norm_terms k = {.x = float_of(&p, input), .g = float_of(&p, grad_out), .w = float_of(&p, weight),
-                    .mean = float_of(&p, mean), .rstd = float_of(&p, rstd), .gx = float_of(&p, grad_input),
-                    .gw = weight ? float_of(&p, grad_weight) : NULL, .gb = float_of(&p, grad_bias)};
+    norm_terms k = {.x = float_of(&p, input),
+                    .g = float_of(&p, grad_out),
+                    .w = float_of(&p, weight),
+                    .mean = float_of(&p, mean),
+                    .rstd = float_of(&p, rstd),
+                    .gx = float_of(&p, grad_input),
+                    .gw = weight ? float_of(&p, grad_weight) : NULL,
+                    .gb = float_of(&p, grad_bias)};
     int64_t dims[MT_MAX_DIM];
     int axis = input->ndim - normalized_shape.n, rc = -1;
 

@@ -25,17 +25,17 @@ int mt_out_assign(mt_call *call, int k, mt_tensor *value)
         return 0;
     }
     if (call->variant == MT_VARIANT_OUT && mt_thread.grad_mode && mt_tensor_requires_grad(value))
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "%s(): functions with out=... arguments don't support automatic differentiation, but one of "
-                            "the arguments requires grad.", call->op->name);
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "%s(): functions with out=... arguments don't support automatic differentiation, but one of "
+            "the arguments requires grad.",
+            call->op->name);
     if (is_ordered)
         mt_shape_strides_like(stride, value);
     if (call->op->flags & MT_OPF_FACTORY) /* numbers from nothing: any shape and dtype will do */
-        return mt_tensor_resize(out, value->ndim, value->size) < 0
-                   ? -1
-                   : mt_copy_inplace(out, value, false);
-    if (mt_out_check(call, k, (mt_dtype)value->dtype, value->ndim, value->size,
-                     is_ordered ? stride : NULL, value->device) < 0)
+        return mt_tensor_resize(out, value->ndim, value->size) < 0 ? -1 : mt_copy_inplace(out, value, false);
+    if (mt_out_check(call, k, (mt_dtype)value->dtype, value->ndim, value->size, is_ordered ? stride : NULL,
+                     value->device) < 0)
         return -1;
     return mt_copy_inplace(out, value, false);
 }
@@ -51,8 +51,7 @@ int mt_out_take_options(mt_call *call, int dtype_arg, int device_arg)
                             mt_dtype_table[dtype->v.i].legacy, mt_dtype_table[out->dtype].legacy);
     if (device->kind != MT_ARG_NONE && device->v.device.type != out->device.type)
         return mt_error_set(MT_ERR_RUNTIME, "device %s does not match device of out parameter (%s)",
-                            mt_device_format(a, device->v.device),
-                            mt_device_format(b, out->device));
+                            mt_device_format(a, device->v.device), mt_device_format(b, out->device));
     mt_arg_set_dtype(dtype, (mt_dtype)out->dtype);
     mt_arg_set_device(device, out->device);
     return 0;

@@ -25,10 +25,11 @@ int mt_meta_constant_pad_nd(mt_call *call)
     if (pad.n % 2 != 0)
         return mt_error_set(MT_ERR_RUNTIME, "Length of pad must be even but instead it equals %d", pad.n);
     if (pairs > self->ndim)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "Length of pad should be no more than twice the number of dimensions of the input. Pad length "
-                            "is %d while the input has %d dimensions.",
-                            pad.n, self->ndim);
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad length "
+            "is %d while the input has %d dimensions.",
+            pad.n, self->ndim);
     for (int d = 0; d < self->ndim; d++) {
         int k = self->ndim - 1 - d;
         int64_t left = k < pairs ? pad.data[2 * k] : 0, right = k < pairs ? pad.data[2 * k + 1] : 0, cut;
@@ -118,7 +119,8 @@ static int fill_padded(mt_tensor *out, mt_tensor *self, mt_ints pad, pad_mode mo
     MT_TRY(mt_copy_inplace(center, source, false));
     for (int k = 0; k < pad.n / 2; k++) {
         int dim = self->ndim - 1 - k;
-        int64_t left = pad.data[2 * k] > 0 ? pad.data[2 * k] : 0, right = pad.data[2 * k + 1] > 0 ? pad.data[2 * k + 1] : 0;
+        int64_t left = pad.data[2 * k] > 0 ? pad.data[2 * k] : 0,
+                right = pad.data[2 * k + 1] > 0 ? pad.data[2 * k + 1] : 0;
         int64_t end = out->size[dim] - right; /* of the middle */
         int64_t from_left = mode == PAD_REFLECT ? left + 1 : mode == PAD_REPLICATE ? left : end - left;
         int64_t from_right = mode == PAD_REFLECT ? end - 1 - right : mode == PAD_REPLICATE ? end - 1 : left;
@@ -144,11 +146,12 @@ static int check_reflection(const mt_tensor *self, int64_t left, int64_t right, 
 
     if (left < self->size[dim] && right < self->size[dim])
         return 0;
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "Argument #%d: Padding size should be less than the corresponding input dimension, but got: padding "
-                        "(%lld, %lld) at dimension %d of input %s",
-                        4 + 2 * (self->ndim - 1 - dim), (long long)left, (long long)right, dim,
-                        mt_shape_format(&text, self->size, self->ndim));
+    return mt_error_set(
+        MT_ERR_RUNTIME,
+        "Argument #%d: Padding size should be less than the corresponding input dimension, but got: padding "
+        "(%lld, %lld) at dimension %d of input %s",
+        4 + 2 * (self->ndim - 1 - dim), (long long)left, (long long)right, dim,
+        mt_shape_format(&text, self->size, self->ndim));
 }
 
 /* Where each place of the padded dim takes its element from. */
@@ -235,8 +238,8 @@ static int pad_edges(mt_tensor **out, mt_tensor *self, mt_ints padding, pad_mode
     }
     if (cuts)
         return pad_by_index(out, self, padding, mode);
-    if (mt_tensor_new_format(out, (mt_dtype)self->dtype, self->ndim, size, mt_suggest_format(self),
-                             self->device) == 0 &&
+    if (mt_tensor_new_format(out, (mt_dtype)self->dtype, self->ndim, size, mt_suggest_format(self), self->device) ==
+            0 &&
         fill_padded(*out, self, padding, mode) == 0)
         return 0;
     mt_tensor_clear(out);
@@ -332,10 +335,11 @@ int mt_impl_pad(mt_tensor **out, mt_tensor *self, mt_ints pad, const char *mode,
     if (pad.n % 2 != 0)
         return mt_error_set(MT_ERR_RUNTIME, "Padding length must be divisible by 2");
     if (pairs > self->ndim)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "Padding length should be less than or equal to two times the input dimension but got padding "
-                            "length %d and input of dimension %d",
-                            pad.n, self->ndim);
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "Padding length should be less than or equal to two times the input dimension but got padding "
+            "length %d and input of dimension %d",
+            pad.n, self->ndim);
     if (strcmp(mode, "constant") == 0)
         return mt_constant_pad_nd(out, self, pad, mt_scalar_from_double(value ? *value : 0.0));
     if (strcmp(mode, "reflect") != 0 && strcmp(mode, "replicate") != 0 && strcmp(mode, "circular") != 0)
@@ -343,12 +347,13 @@ int mt_impl_pad(mt_tensor **out, mt_tensor *self, mt_ints pad, const char *mode,
     if (value && *value != 0)
         return mt_error_set(MT_ERR_RUNTIME, "Padding mode \"%s\" doesn't take in value argument", mode);
     if (!fits)
-        return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
-                            "Padding size %d is not supported for %dD input tensor.\nSupported combinations for "
-                            "non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or "
-                            "4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 "
-                            "(pads last 3 dimensions)",
-                            pad.n, self->ndim);
+        return mt_error_set(
+            MT_ERR_NOT_IMPLEMENTED,
+            "Padding size %d is not supported for %dD input tensor.\nSupported combinations for "
+            "non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or "
+            "4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 "
+            "(pads last 3 dimensions)",
+            pad.n, self->ndim);
     if (mode[0] == 'c')
         return mt_pad_circular(out, self, pad);
     if (mode[2] == 'f')

@@ -28,9 +28,8 @@ static void flat_body(void *ctx, int64_t begin, int64_t end)
     r->loop(data, r->stride, end - begin, r->params);
 }
 
-void mt_pointwise_run_flat(mt_loop_fn *loop, int n_operands, char *const *data,
-                           const int64_t *stride, int64_t n, const void *params,
-                           double ns_per_element)
+void mt_pointwise_run_flat(mt_loop_fn *loop, int n_operands, char *const *data, const int64_t *stride, int64_t n,
+                           const void *params, double ns_per_element)
 {
     flat_run r = {loop, params, n_operands, data, stride};
 
@@ -57,8 +56,7 @@ static int store_numbers(mt_element *number, const mt_pointwise_plan *p)
             continue;
         if (!p->numbers_must_fit)
             mt_scalar_store(number[i].bytes, (mt_dtype)p->loop_dtype[1 + i], p->number[i]);
-        else if (mt_scalar_store_checked(number[i].bytes, (mt_dtype)p->loop_dtype[1 + i],
-                                         p->number[i]) < 0)
+        else if (mt_scalar_store_checked(number[i].bytes, (mt_dtype)p->loop_dtype[1 + i], p->number[i]) < 0)
             return -1;
     }
     return 0;
@@ -83,8 +81,8 @@ static bool is_flat(const mt_pointwise_plan *p, const mt_tensor *out)
     return true;
 }
 
-static void run_flat(const mt_pointwise_plan *p, mt_tensor *out, mt_element *number,
-                     mt_loop_fn *loop, const void *params, double ns)
+static void run_flat(const mt_pointwise_plan *p, mt_tensor *out, mt_element *number, mt_loop_fn *loop,
+                     const void *params, double ns)
 {
     char *data[1 + MT_POINTWISE_MAX_IN];
     int64_t stride[1 + MT_POINTWISE_MAX_IN];
@@ -95,8 +93,7 @@ static void run_flat(const mt_pointwise_plan *p, mt_tensor *out, mt_element *num
         const mt_tensor *t = p->in[i];
 
         data[1 + i] = t ? (char *)(uintptr_t)mt_tensor_const_data(t) : number[i].bytes;
-        stride[1 + i] =
-            t && (t->numel != 1 || out->numel == 1) ? (int64_t)mt_tensor_itemsize(t) : 0;
+        stride[1 + i] = t && (t->numel != 1 || out->numel == 1) ? (int64_t)mt_tensor_itemsize(t) : 0;
     }
     mt_pointwise_run_flat(loop, 1 + p->n_in, data, stride, out->numel, params, ns);
 }
@@ -108,8 +105,7 @@ static void byte_strides(int64_t *out, const mt_tensor *t, int ndim, const int64
     int64_t itemsize = t ? (int64_t)mt_tensor_itemsize(t) : 0;
 
     for (int i = 0; i < ndim; i++)
-        out[i] =
-            i < pad || (t->size[i - pad] == 1 && size[i] != 1) ? 0 : t->stride[i - pad] * itemsize;
+        out[i] = i < pad || (t->size[i - pad] == 1 && size[i] != 1) ? 0 : t->stride[i - pad] * itemsize;
 }
 
 static void build_iter(mt_iter *it, const mt_pointwise_plan *p, mt_tensor *out, mt_element *number)
@@ -124,16 +120,15 @@ static void build_iter(mt_iter *it, const mt_pointwise_plan *p, mt_tensor *out, 
 
         byte_strides(stride, t, out->ndim, out->size);
         if (t)
-            mt_iter_set_operand(it, 1 + i, (char *)(uintptr_t)mt_tensor_const_data(t),
-                                (mt_dtype)t->dtype, stride);
+            mt_iter_set_operand(it, 1 + i, (char *)(uintptr_t)mt_tensor_const_data(t), (mt_dtype)t->dtype, stride);
         else
             mt_iter_set_operand(it, 1 + i, number[i].bytes, (mt_dtype)p->loop_dtype[1 + i], stride);
     }
     mt_iter_finish(it);
 }
 
-static int run_elsewhere(const mt_pointwise_plan *p, mt_tensor *out, mt_element *number,
-                         mt_loop_fn *loop, const mt_loop_params *params)
+static int run_elsewhere(const mt_pointwise_plan *p, mt_tensor *out, mt_element *number, mt_loop_fn *loop,
+                         const mt_loop_params *params)
 {
     uint32_t host = 0;
     mt_iter it;
@@ -142,8 +137,7 @@ static int run_elsewhere(const mt_pointwise_plan *p, mt_tensor *out, mt_element 
         if (!p->in[i] || p->in[i]->device.type == MT_DEVICE_CPU)
             host |= 1u << (1 + i);
     build_iter(&it, p, out, number);
-    return mt_iter_runners[p->device.type](&it, p->device, loop, params, sizeof(*params),
-                                           p->loop_dtype, host);
+    return mt_iter_runners[p->device.type](&it, p->device, loop, params, sizeof(*params), p->loop_dtype, host);
 }
 
 /* Storages stay where they are while the lock may be away. */
@@ -170,8 +164,7 @@ int mt_pointwise_kernel(mt_call *call)
         return rc < 0 ? -1 : 0;
     if (mt_pointwise_plan_make(&p, call) < 0)
         return -1;
-    if (call->out[0] &&
-        mt_out_refuse(call, 0, p.result, p.shape.ndim, p.shape.size, p.device) < 0)
+    if (call->out[0] && mt_out_refuse(call, 0, p.result, p.shape.ndim, p.shape.size, p.device) < 0)
         return -1;
     loop = find_loop(call->op, p.device, p.row);
     if (!loop)

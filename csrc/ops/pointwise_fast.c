@@ -60,14 +60,13 @@ static inline mt_dtype result_dtype(const mt_pointwise_spec *spec, mt_dtype d)
 
 /* May this tensor be written with a result of this dtype and of the shape of `like`? Inputs may be
    the same tensor, but another tensor over the same storage is left to the general road. */
-static bool can_write(const mt_tensor *out, const mt_tensor *like, mt_dtype dtype,
-                      const mt_tensor *a, const mt_tensor *b)
+static bool can_write(const mt_tensor *out, const mt_tensor *like, mt_dtype dtype, const mt_tensor *a,
+                      const mt_tensor *b)
 {
     if (!is_plain(out) || out->dtype != (uint8_t)dtype || (out->flags & MT_FLAG_INFERENCE) ||
         !records_nothing(keys_of(out), true) || !same_shape(out, like))
         return false;
-    return (out == a || out->storage != a->storage) &&
-           (!b || out == b || out->storage != b->storage);
+    return (out == a || out->storage != a->storage) && (!b || out == b || out->storage != b->storage);
 }
 
 static inline mt_loop_fn *find_loop(const mt_pointwise_spec *spec, mt_dtype d)
@@ -85,8 +84,8 @@ static inline const void *default_params(mt_loop_params *room, const mt_op *op, 
     static bool is_ready[MT_DTYPE_COUNT];
     const mt_value *v = &op->args[op->pointwise->param[0]].dflt;
 
-    if (op->pointwise->n_params != 1 || v->kind != MT_ARG_SCALAR ||
-        v->v.scalar.category != MT_CAT_INT || v->v.scalar.v.i != 1) {
+    if (op->pointwise->n_params != 1 || v->kind != MT_ARG_SCALAR || v->v.scalar.category != MT_CAT_INT ||
+        v->v.scalar.v.i != 1) {
         mt_pointwise_params(room, op, NULL, d);
         return room;
     }
@@ -99,9 +98,8 @@ static inline const void *default_params(mt_loop_params *room, const mt_op *op, 
 
 /* One output and n_in inputs; makes or writes *out and calls the loop. Input k is a tensor, or a
    number in `number`. */
-static inline int finish(mt_tensor **out, const mt_op *op, mt_loop_fn *loop, mt_dtype d,
-                         mt_dtype result, const mt_tensor *like, int n_in, mt_tensor *const *in,
-                         char *number)
+static inline int finish(mt_tensor **out, const mt_op *op, mt_loop_fn *loop, mt_dtype d, mt_dtype result,
+                         const mt_tensor *like, int n_in, mt_tensor *const *in, char *number)
 {
     const mt_pointwise_spec *spec = op->pointwise;
     char *data[1 + MT_POINTWISE_MAX_IN];
@@ -129,8 +127,7 @@ static inline int finish(mt_tensor **out, const mt_op *op, mt_loop_fn *loop, mt_
         for (int k = 0; k < n_in; k++)
             if (in[k])
                 mt_storage_pin(in[k]->storage);
-        mt_pointwise_run_flat(loop, 1 + n_in, data, stride, like->numel, params,
-                              (double)spec->ns_per_element);
+        mt_pointwise_run_flat(loop, 1 + n_in, data, stride, like->numel, params, (double)spec->ns_per_element);
         mt_storage_unpin(t->storage);
         for (int k = 0; k < n_in; k++)
             if (in[k])
@@ -150,9 +147,8 @@ int mt_fast_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
     mt_tensor *in[2] = {a, b};
     mt_loop_fn *loop;
 
-    if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 2 || a->dtype != b->dtype ||
-                    !is_plain(a) || !is_plain(b) ||
-                    !records_nothing(keys_of(a) | keys_of(b), false)))
+    if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 2 || a->dtype != b->dtype || !is_plain(a) ||
+                    !is_plain(b) || !records_nothing(keys_of(a) | keys_of(b), false)))
         return 0;
     if (!same_shape(a, b)) {
         if (mt_compute_dtype(d) != d) /* half types keep a single operand unrounded */
@@ -175,8 +171,7 @@ int mt_fast_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
     return finish(out, op, loop, d, result, like, 2, in, NULL);
 }
 
-int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b,
-                          bool scalar_first)
+int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b, bool scalar_first)
 {
     const mt_pointwise_spec *spec = op->pointwise;
     mt_dtype d = (mt_dtype)a->dtype, result;
@@ -184,8 +179,8 @@ int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_sca
     mt_element number;
     mt_loop_fn *loop;
 
-    if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 2 || (op->flags & MT_OPF_CHECKED) ||
-                    !is_plain(a) || !records_nothing(keys_of(a), false)))
+    if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 2 || (op->flags & MT_OPF_CHECKED) || !is_plain(a) ||
+                    !records_nothing(keys_of(a), false)))
         return 0;
     if (b.category > (uint8_t)mt_dtype_category(d) || b.is_unsigned || mt_compute_dtype(d) != d)
         return 0;
@@ -207,8 +202,7 @@ int mt_fast_unary(mt_tensor **out, const mt_op *op, mt_tensor *a)
     mt_dtype d = (mt_dtype)a->dtype, result;
     mt_loop_fn *loop;
 
-    if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 1 || !is_plain(a) ||
-                    !records_nothing(keys_of(a), false)))
+    if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 1 || !is_plain(a) || !records_nothing(keys_of(a), false)))
         return 0;
     if ((op->flags & MT_OPF_CHECKED) && !mt_dtype_is_float(d))
         return 0;
@@ -234,11 +228,9 @@ static bool is_default(const mt_value *a, const mt_value *dflt)
 static int call_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
 {
     if (mt_tensor_is_wrapped_number(b))
-        return mt_fast_binary_scalar(
-            out, op, a, mt_scalar_load(mt_tensor_const_data(b), (mt_dtype)b->dtype), false);
+        return mt_fast_binary_scalar(out, op, a, mt_scalar_load(mt_tensor_const_data(b), (mt_dtype)b->dtype), false);
     if (mt_tensor_is_wrapped_number(a))
-        return mt_fast_binary_scalar(
-            out, op, b, mt_scalar_load(mt_tensor_const_data(a), (mt_dtype)a->dtype), true);
+        return mt_fast_binary_scalar(out, op, b, mt_scalar_load(mt_tensor_const_data(a), (mt_dtype)a->dtype), true);
     return mt_fast_binary(out, op, a, b);
 }
 
@@ -249,9 +241,8 @@ int mt_fast_call(mt_call *call)
     bool grad_mode = mt_thread.grad_mode;
     int rc = 0;
 
-    if (!spec || spec->n_in > 2 || a->kind != MT_ARG_TENSOR ||
-        (spec->n_in == 2 && b->kind != MT_ARG_TENSOR) || spec->in[0] != 0 ||
-        (spec->n_in == 2 && spec->in[1] != 1))
+    if (!spec || spec->n_in > 2 || a->kind != MT_ARG_TENSOR || (spec->n_in == 2 && b->kind != MT_ARG_TENSOR) ||
+        spec->in[0] != 0 || (spec->n_in == 2 && spec->in[1] != 1))
         return 0;
     for (int i = 0; i < spec->n_params; i++)
         if (!is_default(&call->arg[spec->param[i]], &call->op->args[spec->param[i]].dflt))

@@ -19,8 +19,8 @@ typedef struct mt_pointwise_plan {
     const mt_tensor *in[MT_POINTWISE_MAX_IN]; /* NULL: a number */
     mt_scalar number[MT_POINTWISE_MAX_IN];
     mt_device device;
-    mt_dtype row;                                  /* dtype index of the loop */
-    mt_dtype result;                               /* dtype of the result as promotion gives it */
+    mt_dtype row;    /* dtype index of the loop */
+    mt_dtype result; /* dtype of the result as promotion gives it */
     /* what the loop reads and writes, output first */
     uint8_t loop_dtype[1 + MT_POINTWISE_MAX_IN];
     /* a number that the dtype cannot hold is an error */
@@ -52,9 +52,8 @@ bool mt_pointwise_keeps_number(const mt_op *op);
 
 /* Calls a loop on n elements in a row, in parallel when worth it. `pinned` are storages that must
    stay put meanwhile. */
-void mt_pointwise_run_flat(mt_loop_fn *loop, int n_operands, char *const *data,
-                           const int64_t *stride, int64_t n, const void *params,
-                           double ns_per_element);
+void mt_pointwise_run_flat(mt_loop_fn *loop, int n_operands, char *const *data, const int64_t *stride, int64_t n,
+                           const void *params, double ns_per_element);
 
 /* Below this estimate (ns) nothing is pinned and nothing is split. */
 #define MT_POINTWISE_SMALL_NS 20000.0

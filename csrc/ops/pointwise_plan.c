@@ -36,9 +36,8 @@ static int gather_operands(mt_pointwise_plan *p, const mt_call *call)
             p->number[i] = mt_scalar_from_bool(a->v.b);
             break;
         default:
-            return mt_error_set(MT_ERR_TYPE,
-                                "%s(): argument '%s' must be Tensor or Number, not None",
-                                call->op->name, call->op->args[spec->in[i]].name);
+            return mt_error_set(MT_ERR_TYPE, "%s(): argument '%s' must be Tensor or Number, not None", call->op->name,
+                                call->op->args[spec->in[i]].name);
         }
     }
     return 0;
@@ -58,8 +57,7 @@ static int find_device(mt_pointwise_plan *p)
     for (int i = 0; i < p->n_in; i++) {
         const mt_tensor *t = p->in[i];
 
-        if (t && !mt_device_equal(t->device, device) &&
-            !(t->device.type == MT_DEVICE_CPU && t->ndim == 0))
+        if (t && !mt_device_equal(t->device, device) && !(t->device.type == MT_DEVICE_CPU && t->ndim == 0))
             return mt_meta_device_error(device, t->device);
     }
     return 0;
@@ -95,8 +93,7 @@ static mt_dtype common_dtype(const mt_pointwise_plan *p, const mt_call *call, in
         add_operand(&promotion, p, i);
     for (int k = 0; spec->params_promote && k < spec->n_params; k++)
         if (call->arg[spec->param[k]].kind == MT_ARG_SCALAR)
-            mt_promotion_add(&promotion, mt_scalar_dtype(call->arg[spec->param[k]].v.scalar), 0,
-                             true);
+            mt_promotion_add(&promotion, mt_scalar_dtype(call->arg[spec->param[k]].v.scalar), 0, true);
     return mt_promotion_result(&promotion);
 }
 
@@ -115,8 +112,7 @@ static int single_dtype(mt_dtype *out, const mt_pointwise_plan *p, const mt_call
         else if (t->dtype != p->in[first]->dtype)
             return mt_error_set(MT_ERR_RUNTIME, "expected dtype %s for `%s` but got dtype %s",
                                 mt_dtype_element((mt_dtype)p->in[first]->dtype),
-                                call->op->args[call->op->pointwise->in[i]].name,
-                                mt_dtype_element((mt_dtype)t->dtype));
+                                call->op->args[call->op->pointwise->in[i]].name, mt_dtype_element((mt_dtype)t->dtype));
     }
     *out = first < 0 ? common_dtype(p, call, 0) : (mt_dtype)p->in[first]->dtype;
     return 0;
@@ -133,16 +129,14 @@ static int check_parts(const mt_pointwise_plan *p)
         mt_dtype d = (mt_dtype)p->in[i]->dtype;
 
         if (d != MT_DTYPE_f16 && d != MT_DTYPE_f32 && d != MT_DTYPE_f64)
-            return mt_error_set(
-                MT_ERR_RUNTIME,
-                "Expected both inputs to be Half, Float or Double tensors but got %s and %s",
-                mt_dtype_table[a->dtype].legacy, mt_dtype_table[b->dtype].legacy);
+            return mt_error_set(MT_ERR_RUNTIME,
+                                "Expected both inputs to be Half, Float or Double tensors but got %s and %s",
+                                mt_dtype_table[a->dtype].legacy, mt_dtype_table[b->dtype].legacy);
     }
     if (a->dtype != b->dtype)
-        return mt_error_set(
-            MT_ERR_RUNTIME,
-            "Expected object of scalar type %s but got scalar type %s for second argument",
-            mt_dtype_table[a->dtype].legacy, mt_dtype_table[b->dtype].legacy);
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "Expected object of scalar type %s but got scalar type %s for second argument",
+                            mt_dtype_table[a->dtype].legacy, mt_dtype_table[b->dtype].legacy);
     return 0;
 }
 
@@ -155,18 +149,15 @@ static int check_condition(const mt_pointwise_plan *p, const mt_call *call)
     if (t && t->dtype == MT_DTYPE_b8)
         return 0;
     if (call->op->pointwise->promote == MT_PROMOTE_MASKED)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "%s only supports boolean masks, but got mask with dtype %s",
+        return mt_error_set(MT_ERR_RUNTIME, "%s only supports boolean masks, but got mask with dtype %s",
                             call->op->name, t ? mt_dtype_table[t->dtype].legacy : "number");
     if (t && t->dtype == MT_DTYPE_u8)
-        return mt_warn_once(
-            &warned, MT_WARN_USER,
-            "where received a uint8 condition tensor. This behavior is deprecated and will be "
-            "removed in a future version of PyTorch. Use a boolean condition instead.");
-    return mt_error_set(
-        MT_ERR_RUNTIME,
-        "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
-        t ? mt_dtype_table[t->dtype].legacy : "number");
+        return mt_warn_once(&warned, MT_WARN_USER,
+                            "where received a uint8 condition tensor. This behavior is deprecated and will be "
+                            "removed in a future version of PyTorch. Use a boolean condition instead.");
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
+                        t ? mt_dtype_table[t->dtype].legacy : "number");
 }
 
 /* The second operand as a single element. A single first operand is rounded like everything
@@ -185,8 +176,7 @@ static int find_dtypes(mt_pointwise_plan *p, const mt_call *call)
     const mt_tensor *self;
 
     p->numbers_must_fit = has_condition;
-    if ((has_condition && check_condition(p, call) < 0) ||
-        (promote == MT_PROMOTE_COMPLEX && check_parts(p) < 0))
+    if ((has_condition && check_condition(p, call) < 0) || (promote == MT_PROMOTE_COMPLEX && check_parts(p) < 0))
         return -1;
     switch (promote) {
     case MT_PROMOTE_NONE:
@@ -204,17 +194,14 @@ static int find_dtypes(mt_pointwise_plan *p, const mt_call *call)
     default:
         p->row = common_dtype(p, call, has_condition);
     }
-    if ((promote == MT_PROMOTE_FLOAT || promote == MT_PROMOTE_FLOAT_REAL) &&
-        mt_dtype_is_integral(p->row, true))
+    if ((promote == MT_PROMOTE_FLOAT || promote == MT_PROMOTE_FLOAT_REAL) && mt_dtype_is_integral(p->row, true))
         p->row = mt_default_dtype();
-    p->result = promote == MT_PROMOTE_COMPARE || promote == MT_PROMOTE_BOOL ? MT_DTYPE_b8
-                : promote == MT_PROMOTE_REAL || promote == MT_PROMOTE_FLOAT_REAL
-                    ? mt_dtype_to_real(p->row)
-                : promote == MT_PROMOTE_COMPLEX ? mt_dtype_to_complex(p->row)
-                                                : p->row;
+    p->result = promote == MT_PROMOTE_COMPARE || promote == MT_PROMOTE_BOOL      ? MT_DTYPE_b8
+                : promote == MT_PROMOTE_REAL || promote == MT_PROMOTE_FLOAT_REAL ? mt_dtype_to_real(p->row)
+                : promote == MT_PROMOTE_COMPLEX                                  ? mt_dtype_to_complex(p->row)
+                                                                                 : p->row;
     p->loop_dtype[0] = (uint8_t)p->result;
-    if (mt_compute_dtype(p->row) != p->row && mt_pointwise_keeps_number(call->op) &&
-        has_single(p)) {
+    if (mt_compute_dtype(p->row) != p->row && mt_pointwise_keeps_number(call->op) && has_single(p)) {
         p->row = MT_DTYPE_f32;
         p->loop_dtype[0] = MT_DTYPE_f32;
     }
@@ -231,24 +218,19 @@ static int check_output_dtype(const mt_pointwise_plan *p, const mt_call *call)
     const mt_tensor *out = call->out[0];
 
     if (out && promote == MT_PROMOTE_WHERE && out->dtype != (uint8_t)p->result)
-        return mt_error_set(MT_ERR_RUNTIME, "Expected out type to be %s but got %s",
-                            mt_dtype_table[p->result].legacy, mt_dtype_table[out->dtype].legacy);
-    if (!out || p->n_in != 1 || out->dtype == (uint8_t)p->result ||
-        strcmp(call->op->name, "pow") == 0)
+        return mt_error_set(MT_ERR_RUNTIME, "Expected out type to be %s but got %s", mt_dtype_table[p->result].legacy,
+                            mt_dtype_table[out->dtype].legacy);
+    if (!out || p->n_in != 1 || out->dtype == (uint8_t)p->result || strcmp(call->op->name, "pow") == 0)
         return 0;
-    if (promote == MT_PROMOTE_BOOL && call->variant == MT_VARIANT_OUT &&
-        strcmp(call->op->name, "logical_not"))
-        return mt_error_set(MT_ERR_RUNTIME, "%s does not support non-boolean outputs.",
-                            call->op->name);
+    if (promote == MT_PROMOTE_BOOL && call->variant == MT_VARIANT_OUT && strcmp(call->op->name, "logical_not"))
+        return mt_error_set(MT_ERR_RUNTIME, "%s does not support non-boolean outputs.", call->op->name);
     if (promote == MT_PROMOTE_REAL && mt_dtype_is_complex(p->row))
         return call->variant != MT_VARIANT_INPLACE
                    ? 0
-                   : mt_error_set(MT_ERR_RUNTIME,
-                                  "In-place %s is not supported for complex tensors.",
-                                  call->op->name);
+                   : mt_error_set(MT_ERR_RUNTIME, "In-place %s is not supported for complex tensors.", call->op->name);
     if (promote == MT_PROMOTE_DEFAULT || promote == MT_PROMOTE_FIRST || promote == MT_PROMOTE_REAL)
-        return mt_error_set(MT_ERR_RUNTIME, "Found dtype %s but expected %s",
-                            mt_dtype_table[out->dtype].legacy, mt_dtype_table[p->result].legacy);
+        return mt_error_set(MT_ERR_RUNTIME, "Found dtype %s but expected %s", mt_dtype_table[out->dtype].legacy,
+                            mt_dtype_table[p->result].legacy);
     return 0;
 }
 
@@ -286,17 +268,13 @@ int mt_pointwise_plan_output(mt_call *call, const mt_pointwise_plan *p, bool cas
     mt_dtype dtype = p->result;
     const mt_tensor *out = call->out[0];
     /* angle: the real results of complex operands are contiguous too */
-    bool is_row_major =
-        (call->op->flags & MT_OPF_ROW_MAJOR) ||
-        (call->op->pointwise->promote == MT_PROMOTE_FLOAT_REAL && mt_dtype_is_complex(p->row));
-    bool is_ordered =
-        !is_row_major &&
-        mt_meta_output_strides(stride, p->in, p->n_in, p->shape.ndim, p->shape.size);
+    bool is_row_major = (call->op->flags & MT_OPF_ROW_MAJOR) ||
+                        (call->op->pointwise->promote == MT_PROMOTE_FLOAT_REAL && mt_dtype_is_complex(p->row));
+    bool is_ordered = !is_row_major && mt_meta_output_strides(stride, p->in, p->n_in, p->shape.ndim, p->shape.size);
 
     if (out && cast_in_loop && mt_dtype_can_cast(dtype, (mt_dtype)out->dtype))
         dtype = (mt_dtype)out->dtype;
-    return mt_out_prepare(call, 0, dtype, p->shape.ndim, p->shape.size, is_ordered ? stride : NULL,
-                          p->device, true);
+    return mt_out_prepare(call, 0, dtype, p->shape.ndim, p->shape.size, is_ordered ? stride : NULL, p->device, true);
 }
 
 int mt_meta_pointwise(mt_call *call)
@@ -313,8 +291,8 @@ int mt_meta_pointwise(mt_call *call)
 static mt_scalar absent_value(mt_absent kind, mt_dtype row)
 {
     static const double greatest[MT_DTYPE_COUNT] = {
-        [MT_DTYPE_f16] = 65504.0,   [MT_DTYPE_bf16] = 0x1.fep127, [MT_DTYPE_f32] = FLT_MAX,
-        [MT_DTYPE_f64] = DBL_MAX,   [MT_DTYPE_c64] = FLT_MAX,     [MT_DTYPE_c128] = DBL_MAX,
+        [MT_DTYPE_f16] = 65504.0, [MT_DTYPE_bf16] = 0x1.fep127, [MT_DTYPE_f32] = FLT_MAX,
+        [MT_DTYPE_f64] = DBL_MAX, [MT_DTYPE_c64] = FLT_MAX,     [MT_DTYPE_c128] = DBL_MAX,
     };
     int bits = (int)mt_dtype_size(row) * 8;
     bool is_low = kind == MT_ABSENT_LOWEST || kind == MT_ABSENT_NEG_INF;
@@ -358,15 +336,13 @@ void mt_pointwise_params(mt_loop_params *out, const mt_op *op, const mt_value *a
     for (int k = 0; k < spec->n_params; k++) {
         const mt_value *v = args ? &args[spec->param[k]] : &op->args[spec->param[k]].dflt;
 
-        mt_scalar_store(out->bytes + (size_t)k * size, compute,
-                        number_of(v, (mt_absent)spec->absent[k], row));
+        mt_scalar_store(out->bytes + (size_t)k * size, compute, number_of(v, (mt_absent)spec->absent[k], row));
     }
 }
 
 bool mt_pointwise_keeps_number(const mt_op *op)
 {
-    static const char *const names[] = {"add",          "sub",        "mul",       "div",
-                                        "floor_divide", "_div_floor", "_div_trunc"};
+    static const char *const names[] = {"add", "sub", "mul", "div", "floor_divide", "_div_floor", "_div_trunc"};
 
     for (size_t i = 0; i < MT_COUNTOF(names); i++)
         if (strcmp(op->name, names[i]) == 0)

@@ -124,11 +124,12 @@ static int warn_resize(const mt_tensor *out, int64_t n)
 
     if (!out || out->numel == 0 || out->numel == n)
         return 0;
-    return mt_warn(MT_WARN_USER,
-                   "The number of elements in the out tensor of shape %s is %lld which does not match the computed number "
-                   "of elements %lld. Note that this may occur as a result of rounding error. The out tensor will be "
-                   "resized to a tensor of shape (%lld,).",
-                   mt_shape_format(&text, out->size, out->ndim), (long long)out->numel, (long long)n, (long long)n);
+    return mt_warn(
+        MT_WARN_USER,
+        "The number of elements in the out tensor of shape %s is %lld which does not match the computed number "
+        "of elements %lld. Note that this may occur as a result of rounding error. The out tensor will be "
+        "resized to a tensor of shape (%lld,).",
+        mt_shape_format(&text, out->size, out->ndim), (long long)out->numel, (long long)n, (long long)n);
 }
 
 int mt_meta_arange(mt_call *call)
@@ -161,9 +162,10 @@ int mt_meta_range(mt_call *call)
     range_plan plan;
     int64_t n = 0;
 
-    if (mt_warn(MT_WARN_USER, "torch.range is deprecated and will be removed in a future release because its behavior is "
-                              "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values "
-                              "in [start, end).") < 0 ||
+    if (mt_warn(MT_WARN_USER,
+                "torch.range is deprecated and will be removed in a future release because its behavior is "
+                "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values "
+                "in [start, end).") < 0 ||
         plan_options(&plan, call, mt_default_dtype()) < 0)
         return -1;
     if (plan.dtype == MT_DTYPE_b8 || mt_dtype_is_complex(plan.dtype))
@@ -186,8 +188,9 @@ static int points_between(mt_call *call, const char *name)
     if (plan_options(&plan, call, is_complex ? mt_default_complex_dtype() : mt_default_dtype()) < 0)
         return -1;
     if (is_complex && !mt_dtype_is_complex(plan.dtype))
-        return mt_error_set(MT_ERR_RUNTIME, "torch.%s(): inferred dtype c10::complex<%s> can't be safely cast to passed "
-                                            "dtype %s",
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "torch.%s(): inferred dtype c10::complex<%s> can't be safely cast to passed "
+                            "dtype %s",
                             name, mt_default_complex_dtype() == MT_DTYPE_c64 ? "float" : "double",
                             mt_dtype_table[plan.dtype].legacy);
     if (steps < 0)
@@ -214,8 +217,8 @@ static int bound_of(mt_scalar *out, mt_tensor *t, const char *op, const char *na
 {
     if (t->ndim != 0)
         return mt_error_set(MT_ERR_RUNTIME,
-                            "%s only supports 0-dimensional start and end tensors, but got %s with %d dimension(s).", op,
-                            name, t->ndim);
+                            "%s only supports 0-dimensional start and end tensors, but got %s with %d dimension(s).",
+                            op, name, t->ndim);
     return mt_item(out, t);
 }
 
@@ -339,8 +342,8 @@ static int prepare_triangle(mt_call *call, bool lower)
     else if (lower)
         overflow = count_lower(&n, row, col, offset);
     else
-        overflow = mt_mul_overflow(row, col, &n) ||
-                   count_lower(&below, row, col, offset > INT64_MIN ? offset - 1 : offset);
+        overflow =
+            mt_mul_overflow(row, col, &n) || count_lower(&below, row, col, offset > INT64_MIN ? offset - 1 : offset);
     if (overflow)
         return mt_error_set(MT_ERR_RUNTIME, "numel: integer multiplication overflow");
     n -= below;

@@ -25,7 +25,8 @@ static int check_dim(int64_t *dim, const mt_tensor *self, const char *op)
     if (mt_dim_wrap(dim, self->ndim) < 0)
         return -1;
     if (self->ndim > 0 && self->size[*dim] == 0)
-        return mt_error_set(MT_ERR_INDEX, "%s(): Expected reduction dim %lld to have non-zero size.", op, (long long)*dim);
+        return mt_error_set(MT_ERR_INDEX, "%s(): Expected reduction dim %lld to have non-zero size.", op,
+                            (long long)*dim);
     return 0;
 }
 
@@ -42,7 +43,8 @@ static int drop_dim(mt_tensor **t, int64_t dim)
 }
 
 /* dim is wrapped. rank NULL: k, counted from zero. */
-static int take(mt_tensor **values, mt_tensor **indices, mt_tensor *self, int64_t dim, bool keepdim, rank_fn *rank, int64_t k)
+static int take(mt_tensor **values, mt_tensor **indices, mt_tensor *self, int64_t dim, bool keepdim, rank_fn *rank,
+                int64_t k)
 {
     mt_tensor *sorted = NULL, *order = NULL, *at = NULL;
     int rc = -1;

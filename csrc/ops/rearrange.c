@@ -85,10 +85,11 @@ int mt_impl_pixel_unshuffle(mt_tensor **out, mt_tensor *self, int64_t downscale_
     h = self->size[n + 1];
     w = self->size[n + 2];
     if (h % r != 0 || w % r != 0)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "pixel_unshuffle expects %s to be divisible by downscale_factor, but input.size(%d)=%lld is "
-                            "not divisible by %lld",
-                            h % r ? "height" : "width", h % r ? -2 : -1, (long long)(h % r ? h : w), (long long)r);
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "pixel_unshuffle expects %s to be divisible by downscale_factor, but input.size(%d)=%lld is "
+            "not divisible by %lld",
+            h % r ? "height" : "width", h % r ? -2 : -1, (long long)(h % r ? h : w), (long long)r);
     if (mt_mul_overflow(c, r, &channels) || mt_mul_overflow(channels, r, &channels))
         return mt_error_set(MT_ERR_RUNTIME, "numel: integer multiplication overflow");
     for (int i = 0; i < n; i++) {
@@ -175,8 +176,8 @@ int mt_impl_combinations(mt_tensor **out, mt_tensor *self, int64_t r, bool with_
     MT_REQUIRE(self->ndim == 1, MT_ERR_RUNTIME, "Expect a 1D vector, but got shape %s",
                mt_shape_format(&text, self->size, self->ndim));
     MT_REQUIRE(r >= 0, MT_ERR_RUNTIME, "Expect a non-negative number, but got %lld", (long long)r);
-    MT_REQUIRE(r <= MT_MAX_DIM, MT_ERR_RUNTIME, "tensors with more than %d dims are not supported, got %lld", MT_MAX_DIM,
-               (long long)r);
+    MT_REQUIRE(r <= MT_MAX_DIM, MT_ERR_RUNTIME, "tensors with more than %d dims are not supported, got %lld",
+               MT_MAX_DIM, (long long)r);
     if (r == 0)
         return mt_new_empty(out, self, (mt_ints){(const int64_t[]){0}, 1}, MT_DTYPE_NONE, -1, MT_DEVICE_NONE, NULL);
     MT_TRY(rising_mask(&mask, self->numel, (int)r, with_replacement, self->device));

@@ -11,12 +11,12 @@
 #include "ops/reduce_internal.h"
 
 enum {
-    MAX_TILE = 1024,         /* outputs */
-    STATE_BYTES = 32768,     /* states of a tile on the stack */
+    MAX_TILE = 1024,     /* outputs */
+    STATE_BYTES = 32768, /* states of a tile on the stack */
     FEW_TILES = 32,
-    NARROW = 64,             /* outputs in a row, below which rows are folded ... */
-    WIDE = 512,              /* ... into rows of about this many */
-    BLOCK_ELEMENTS = 65536,  /* elements that one block of a tile reads */
+    NARROW = 64,            /* outputs in a row, below which rows are folded ... */
+    WIDE = 512,             /* ... into rows of about this many */
+    BLOCK_ELEMENTS = 65536, /* elements that one block of a tile reads */
 };
 #define NS_PER_ELEMENT 0.5
 
@@ -35,7 +35,7 @@ typedef struct job {
     int n_outs;
     char *out[2];
     int64_t count;
-    bool keep_order;                      /* positions matter */
+    bool keep_order; /* positions matter */
     dims kept, reduced;
     int64_t tile, tiles_per_row, n_tiles; /* tiles never cross the innermost kept dim */
     int64_t block, n_blocks;              /* of the flat reduced range */
@@ -114,8 +114,7 @@ static void output_strides(int64_t *stride, const mt_tensor *out, const mt_reduc
 }
 
 /* The order of reduced elements matters when their positions are the result. */
-static void set_geometry(job *j, const mt_reduce_plan *p, const mt_tensor *in,
-                         mt_tensor *const *out)
+static void set_geometry(job *j, const mt_reduce_plan *p, const mt_tensor *in, mt_tensor *const *out)
 {
     int64_t strides[2][MT_MAX_DIM];
 
@@ -127,8 +126,7 @@ static void set_geometry(job *j, const mt_reduce_plan *p, const mt_tensor *in,
     for (int i = in->ndim - 1; i >= 0; i--) {
         int64_t stride = in->stride[i] * (int64_t)mt_tensor_itemsize(in);
 
-        add_dim(p->is_reduced[i] ? &j->reduced : &j->kept, in->size[i], stride, strides[0][i],
-                strides[1][i]);
+        add_dim(p->is_reduced[i] ? &j->reduced : &j->kept, in->size[i], stride, strides[0][i], strides[1][i]);
     }
     sort_dims(&j->kept);
     merge_dims(&j->kept, p->n_outs);
@@ -141,8 +139,7 @@ static void set_geometry(job *j, const mt_reduce_plan *p, const mt_tensor *in,
 
 /* m narrow rows, one behind the other in memory, are taken `fold` at a time as one wide row, whose
    states are merged at the end. Gives the number of rows done. */
-static int64_t step_folded(const job *j, char *states, const char *in, int64_t n, int64_t m,
-                           int64_t first)
+static int64_t step_folded(const job *j, char *states, const char *in, int64_t n, int64_t m, int64_t first)
 {
     MT_ALIGNED(64) char wide[STATE_BYTES];
     int64_t stride = j->reduced.stride[0], rounds = m / j->fold;
@@ -150,8 +147,7 @@ static int64_t step_folded(const job *j, char *states, const char *in, int64_t n
     if (rounds < 4)
         return 0;
     j->loops->init(wide, n * j->fold, j->params);
-    j->loops->step(wide, in, n * j->fold, j->kept.stride[0], rounds, stride * j->fold, first,
-                   j->params);
+    j->loops->step(wide, in, n * j->fold, j->kept.stride[0], rounds, stride * j->fold, first, j->params);
     for (int64_t g = 0; g < j->fold; g++)
         j->loops->merge(states, wide + g * n * j->loops->state_size, n, j->params);
     return rounds * j->fold;
@@ -159,8 +155,8 @@ static int64_t step_folded(const job *j, char *states, const char *in, int64_t n
 
 /* Adds elements begin .. end of the flat reduced range to the states of n outputs that start at
    `in`. */
-static void step_range(const job *j, char *states, const char *in, int64_t n, int64_t out_stride,
-                       int64_t begin, int64_t end)
+static void step_range(const job *j, char *states, const char *in, int64_t n, int64_t out_stride, int64_t begin,
+                       int64_t end)
 {
     const dims *d = &j->reduced;
     int64_t inner = d->n ? d->size[0] : 1, stride = d->n ? d->stride[0] : 0;
@@ -318,16 +314,14 @@ static int run(job *j)
     plan_tiles(j);
     plan_fold(j);
     if (j->n_blocks == 1) {
-        mt_parallel_for(j->n_tiles, NS_PER_ELEMENT * (double)j->tile * (double)j->reduced.total, 1,
-                        tiles_body, j);
+        mt_parallel_for(j->n_tiles, NS_PER_ELEMENT * (double)j->tile * (double)j->reduced.total, 1, tiles_body, j);
         return 0;
     }
     bytes = (size_t)(j->n_tiles * j->n_blocks * j->tile) * j->loops->state_size;
     if (mt_data_alloc(&states, bytes) < 0)
         return -1;
     j->states = states;
-    mt_parallel_for(j->n_tiles * j->n_blocks, NS_PER_ELEMENT * (double)j->tile * (double)j->block,
-                    1, blocks_body, j);
+    mt_parallel_for(j->n_tiles * j->n_blocks, NS_PER_ELEMENT * (double)j->tile * (double)j->block, 1, blocks_body, j);
     merge_blocks(j);
     mt_data_free(states, bytes);
     return 0;
@@ -341,10 +335,8 @@ static int cast_input(mt_tensor **owned, const mt_tensor **in, mt_dtype row)
     *owned = NULL;
     if ((*in)->dtype == (uint8_t)row)
         return 0;
-    if (mt_dtype_is_complex((mt_dtype)(*in)->dtype) && mt_dtype_category(row) < MT_CAT_COMPLEX &&
-        row != MT_DTYPE_b8 &&
-        mt_warn_once(&warned, MT_WARN_USER,
-                     "Casting complex values to real discards the imaginary part") < 0)
+    if (mt_dtype_is_complex((mt_dtype)(*in)->dtype) && mt_dtype_category(row) < MT_CAT_COMPLEX && row != MT_DTYPE_b8 &&
+        mt_warn_once(&warned, MT_WARN_USER, "Casting complex values to real discards the imaginary part") < 0)
         return -1;
     if (mt_tensor_new_like(owned, *in, row) < 0 || mt_tensor_assign(*owned, *in) < 0) {
         mt_tensor_clear(owned);
@@ -392,9 +384,15 @@ static int run_elsewhere(const mt_reduce_plan *p, const mt_reduce_loops *loops, 
                          mt_tensor *const *out)
 {
     int64_t stride[MT_MAX_DIM], out_stride[2][MT_MAX_DIM];
-    mt_reduce_job j = {.loops = loops, .params = p->params, .in = mt_tensor_const_data(in),
-                       .n_outs = p->n_outs, .ndim = in->ndim, .count = p->count, .size = in->size,
-                       .stride = stride, .out_stride = {out_stride[0], out_stride[1]},
+    mt_reduce_job j = {.loops = loops,
+                       .params = p->params,
+                       .in = mt_tensor_const_data(in),
+                       .n_outs = p->n_outs,
+                       .ndim = in->ndim,
+                       .count = p->count,
+                       .size = in->size,
+                       .stride = stride,
+                       .out_stride = {out_stride[0], out_stride[1]},
                        .is_reduced = p->is_reduced};
 
     if (out[0]->numel == 0)
@@ -428,9 +426,7 @@ int mt_reduce_kernel(mt_call *call)
 
     MT_TRY(mt_reduce_plan_make(&p, call));
     MT_TRY(mt_reduce_plan_outputs(call, &p));
-    j.loops = mt_reduce_tables[p.self->device.type]
-                  ? mt_reduce_tables[p.self->device.type][spec->row][p.row]
-                  : NULL;
+    j.loops = mt_reduce_tables[p.self->device.type] ? mt_reduce_tables[p.self->device.type][spec->row][p.row] : NULL;
     if (!j.loops || p.n_outs > 2) {
         mt_meta_refuse_dtype(call->op, p.row);
         goto fail;

@@ -8,15 +8,15 @@
 
 typedef struct mt_reduce_plan {
     const mt_tensor *self;
-    bool is_reduced[MT_MAX_DIM];  /* by dim of self */
-    bool has_dims;                /* some dims were named */
+    bool is_reduced[MT_MAX_DIM]; /* by dim of self */
+    bool has_dims;               /* some dims were named */
     bool keepdim;
-    mt_dtype row;                 /* dtype in which elements are read; self is cast to it first */
+    mt_dtype row; /* dtype in which elements are read; self is cast to it first */
     int n_outs;
-    mt_dtype natural[2];          /* what the loop writes */
-    mt_dtype result[2];           /* what the caller gets */
-    mt_shape shape;               /* of every output */
-    int64_t count;                /* elements reduced into each output */
+    mt_dtype natural[2]; /* what the loop writes */
+    mt_dtype result[2];  /* what the caller gets */
+    mt_shape shape;      /* of every output */
+    int64_t count;       /* elements reduced into each output */
     double params[MT_MAX_PARAMS];
 } mt_reduce_plan;
 

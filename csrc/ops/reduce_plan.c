@@ -32,18 +32,15 @@ static int find_dims(mt_reduce_plan *p, const mt_call *call)
     uint64_t mask = 0;
     int64_t one;
 
-    p->has_dims =
-        a &&
-        (a->kind == MT_ARG_INT ||
-         (a->kind == MT_ARG_INTS && (a->v.ints.n > 0 || (a->v.ints.n == 0 && !empty_means_all))));
+    p->has_dims = a && (a->kind == MT_ARG_INT ||
+                        (a->kind == MT_ARG_INTS && (a->v.ints.n > 0 || (a->v.ints.n == 0 && !empty_means_all))));
     if (!p->has_dims) {
         memset(p->is_reduced, 1, sizeof(p->is_reduced));
         return 0;
     }
     one = a->v.i;
-    if (a->kind == MT_ARG_INT
-            ? mt_dims_mask(&mask, &one, 1, p->self->ndim, true)
-            : mt_dims_mask(&mask, a->v.ints.data, a->v.ints.n, p->self->ndim, empty_means_all))
+    if (a->kind == MT_ARG_INT ? mt_dims_mask(&mask, &one, 1, p->self->ndim, true)
+                              : mt_dims_mask(&mask, a->v.ints.data, a->v.ints.n, p->self->ndim, empty_means_all))
         return -1;
     for (int i = 0; i < p->self->ndim; i++)
         p->is_reduced[i] = mask >> i & 1;
@@ -75,20 +72,17 @@ static int check_empty(const mt_reduce_plan *p, const mt_call *call)
     if (p->self->numel > 0 || call->op->reduce->identity)
         return 0;
     if (!p->has_dims && !*parens)
-        return mt_error_set(
-            MT_ERR_RUNTIME,
-            "aminmax(): cannot compute aminmax over an empty dimension as the operation "
-            "has no identity.");
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "aminmax(): cannot compute aminmax over an empty dimension as the operation "
+                            "has no identity.");
     if (!p->has_dims)
-        return mt_error_set(
-            is_index ? MT_ERR_INDEX : MT_ERR_RUNTIME,
-            "%s(): Expected reduction dim to be specified for input.numel() == 0.%s", name,
-            is_index ? "" : " Specify the reduction dim with the 'dim' argument.");
+        return mt_error_set(is_index ? MT_ERR_INDEX : MT_ERR_RUNTIME,
+                            "%s(): Expected reduction dim to be specified for input.numel() == 0.%s", name,
+                            is_index ? "" : " Specify the reduction dim with the 'dim' argument.");
     for (int i = 0; i < p->self->ndim; i++)
         if (p->is_reduced[i] && p->self->size[i] == 0)
-            return mt_error_set(MT_ERR_INDEX,
-                                "%s%s: Expected reduction dim %d to have non-zero size.", name,
-                                parens, i);
+            return mt_error_set(MT_ERR_INDEX, "%s%s: Expected reduction dim %d to have non-zero size.", name, parens,
+                                i);
     return 0;
 }
 
@@ -99,19 +93,16 @@ static MT_COLD int needs_float(const mt_call *call, mt_dtype got, bool was_given
     const char *name = name_of(call);
 
     if (strcmp(name, "mean") == 0)
-        return mt_error_set(
-            MT_ERR_RUNTIME,
-            "mean(): could not infer output dtype. %s dtype must be either a floating point or "
-            "complex dtype. Got: %s",
-            was_given ? "Optional" : "Input", legacy(got));
-    if (is_named(call, "var", "std"))
         return mt_error_set(MT_ERR_RUNTIME,
-                            "std and var only support floating point and complex dtypes");
+                            "mean(): could not infer output dtype. %s dtype must be either a floating point or "
+                            "complex dtype. Got: %s",
+                            was_given ? "Optional" : "Input", legacy(got));
+    if (is_named(call, "var", "std"))
+        return mt_error_set(MT_ERR_RUNTIME, "std and var only support floating point and complex dtypes");
     if (is_named(call, "norm", "linalg_vector_norm"))
-        return mt_error_set(
-            MT_ERR_RUNTIME,
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s",
-            legacy(got));
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s",
+                            legacy(got));
     return mt_error_set(MT_ERR_RUNTIME, "%s only support floating point and complex dtypes", name);
 }
 
@@ -197,13 +188,11 @@ static int find_params(mt_reduce_plan *p, const mt_call *call)
         double reduced = p->self->numel == 0 ? 0.0 : (double)p->count;
 
         p->params[k] = number_of(call, spec->param[k]);
-        if ((strcmp(name, "correction") == 0 || strcmp(name, "unbiased") == 0) &&
-            reduced - p->params[k] <= 0 &&
-            mt_warn(
-                MT_WARN_USER,
-                "%s(): degrees of freedom is <= 0. Correction should be strictly less than the "
-                "reduction factor (input numel divided by output numel).",
-                name_of(call)) < 0)
+        if ((strcmp(name, "correction") == 0 || strcmp(name, "unbiased") == 0) && reduced - p->params[k] <= 0 &&
+            mt_warn(MT_WARN_USER,
+                    "%s(): degrees of freedom is <= 0. Correction should be strictly less than the "
+                    "reduction factor (input numel divided by output numel).",
+                    name_of(call)) < 0)
             return -1;
     }
     return 0;
@@ -224,19 +213,17 @@ static int check_given(const mt_call *call, const mt_reduce_plan *p, int k)
     if (spec->promote == MT_REDUCE_BOOL) {
         if (out->dtype == MT_DTYPE_b8 || out->dtype == MT_DTYPE_u8)
             return 0;
-        return mt_error_set(MT_ERR_RUNTIME, "%s only supports bool tensor for result, got: %s",
-                            name_of(call), legacy((mt_dtype)out->dtype));
+        return mt_error_set(MT_ERR_RUNTIME, "%s only supports bool tensor for result, got: %s", name_of(call),
+                            legacy((mt_dtype)out->dtype));
     }
     if (is_named(call, "amax", "amin"))
-        return mt_error_set(
-            MT_ERR_RUNTIME,
-            "Expected the dtype for input and out to match, but got %s for input's dtype and %s "
-            "for out's dtype.",
-            legacy(expected), legacy((mt_dtype)out->dtype));
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "Expected the dtype for input and out to match, but got %s for input's dtype and %s "
+                            "for out's dtype.",
+                            legacy(expected), legacy((mt_dtype)out->dtype));
     if (spec->index_out || spec->promote == MT_REDUCE_INDEX || is_dtype_given(call) ||
         is_named(call, "aminmax", "linalg_vector_norm"))
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "Expected out tensor to have dtype %s, but got %s instead",
+        return mt_error_set(MT_ERR_RUNTIME, "Expected out tensor to have dtype %s, but got %s instead",
                             mt_dtype_element(expected), mt_dtype_element((mt_dtype)out->dtype));
     return 0;
 }
@@ -263,11 +250,9 @@ int mt_reduce_plan_outputs(mt_call *call, const mt_reduce_plan *p)
         mt_dtype d = p->result[k];
 
         /* one byte that is 0 or 1 serves as bool and as uint8 */
-        if (call->op->reduce->promote == MT_REDUCE_BOOL && call->variant == MT_VARIANT_OUT &&
-            call->out[k])
+        if (call->op->reduce->promote == MT_REDUCE_BOOL && call->variant == MT_VARIANT_OUT && call->out[k])
             d = (mt_dtype)call->out[k]->dtype;
-        if (mt_out_prepare(call, k, d, p->shape.ndim, p->shape.size, NULL, p->self->device, false) <
-            0)
+        if (mt_out_prepare(call, k, d, p->shape.ndim, p->shape.size, NULL, p->self->device, false) < 0)
             return -1;
     }
     return 0;

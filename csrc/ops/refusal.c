@@ -7,12 +7,7 @@
 #include "base/strbuf.h"
 #include "ops/meta.h"
 
-enum {
-    BOOL = 1 << MT_CAT_BOOL,
-    INT = 1 << MT_CAT_INT,
-    FLOAT = 1 << MT_CAT_FLOAT,
-    COMPLEX = 1 << MT_CAT_COMPLEX
-};
+enum { BOOL = 1 << MT_CAT_BOOL, INT = 1 << MT_CAT_INT, FLOAT = 1 << MT_CAT_FLOAT, COMPLEX = 1 << MT_CAT_COMPLEX };
 enum { ANY = BOOL | INT | FLOAT | COMPLEX };
 
 typedef struct refusal {
@@ -75,8 +70,7 @@ static const refusal table[] = {
     {"argmax", COMPLEX, MT_ERR_RUNTIME, "%s(): does not support complex input"},
     {"argmin", COMPLEX, MT_ERR_RUNTIME, "%s(): does not support complex input"},
     {"nansum", COMPLEX, MT_ERR_RUNTIME, "%s on CPU does not support complex inputs"},
-    {"nanmean", BOOL | INT, MT_ERR_RUNTIME,
-     "%s(): expected input to have floating point or complex dtype but got %t"},
+    {"nanmean", BOOL | INT, MT_ERR_RUNTIME, "%s(): expected input to have floating point or complex dtype but got %t"},
     /* losses, padding, pooling */
     {"binary_cross_entropy", ANY, 0, "%s"},
     {"huber_loss", ANY, 0, "huber_cpu"},
@@ -123,8 +117,7 @@ int mt_meta_refuse_dtype(const mt_op *op, mt_dtype d)
     bool is_extreme = op->reduce && (strcmp(op->name, "max") == 0 || strcmp(op->name, "min") == 0);
 
     for (size_t i = 0; i < MT_COUNTOF(table); i++)
-        if (strcmp(op->name, table[i].op) == 0 &&
-            (table[i].categories >> mt_dtype_category(d) & 1))
+        if (strcmp(op->name, table[i].op) == 0 && (table[i].categories >> mt_dtype_category(d) & 1))
             return refuse(op, &table[i], legacy);
     if (op->reduce && op->reduce->index_out && mt_dtype_is_complex(d))
         return mt_error_set(MT_ERR_RUNTIME, "%s(): does not support complex input", op->name);

@@ -91,7 +91,8 @@ int mt_impl_repeat_backward(mt_tensor **out, mt_tensor *grad, mt_ints repeats, m
         *out = mt_tensor_ref(grad);
         return 0;
     }
-    MT_REQUIRE(n <= MT_MAX_DIM, MT_ERR_RUNTIME, "tensors with more than %d dims are not supported, got %d", MT_MAX_DIM, n);
+    MT_REQUIRE(n <= MT_MAX_DIM, MT_ERR_RUNTIME, "tensors with more than %d dims are not supported, got %d", MT_MAX_DIM,
+               n);
     MT_TRY(mt_reshape(&paired, grad, (mt_ints){size, n}));
     MT_TRY(mt_sum_dim_IntList(out, paired, (mt_ints){copies, k}, false, MT_DTYPE_NONE));
     rc = 0;
@@ -138,7 +139,8 @@ int mt_impl_repeat_interleave_int(mt_tensor **out, mt_tensor *self, int64_t repe
     *out = NULL;
     MT_TRY(flat_or_dim(&input, &at, self, dim));
     MT_REQUIRE(repeats >= 0, MT_ERR_RUNTIME, "Repeats must be non-negative");
-    MT_REQUIRE(input->ndim > 0, MT_ERR_INDEX, "Dimension specified as %lld but tensor has no dimensions", (long long)at);
+    MT_REQUIRE(input->ndim > 0, MT_ERR_INDEX, "Dimension specified as %lld but tensor has no dimensions",
+               (long long)at);
     MT_REQUIRE(!mt_mul_overflow(repeats, input->size[at], &total), MT_ERR_RUNTIME,
                "numel: integer multiplication overflow");
     MT_REQUIRE(!output_size || *output_size == total, MT_ERR_RUNTIME,
@@ -235,17 +237,19 @@ int mt_impl_repeat_interleave_tensor(mt_tensor **out, mt_tensor *self, mt_tensor
 
     *out = NULL;
     MT_TRY(flat_or_dim(&input, &at, self, dim));
-    MT_REQUIRE(input->ndim > 0, MT_ERR_INDEX, "Dimension specified as %lld but tensor has no dimensions", (long long)at);
+    MT_REQUIRE(input->ndim > 0, MT_ERR_INDEX, "Dimension specified as %lld but tensor has no dimensions",
+               (long long)at);
     MT_REQUIRE(repeats->ndim <= 1, MT_ERR_RUNTIME, "repeats must be 0-dim or 1-dim tensor");
     if (repeats->ndim == 0 || repeats->size[0] == 1) {
         MT_TRY(mt_reshape(&index, repeats, (mt_ints){(const int64_t[]){1}, 1}));
         MT_TRY(mt_expand(&vector, index, (mt_ints){&input->size[at], 1}, false));
         mt_tensor_clear(&index);
     } else {
-        MT_REQUIRE(repeats->size[0] == input->size[at], MT_ERR_RUNTIME,
-                   "repeats must have the same size as input along dim, but got repeats.size(0) = %lld and input.size(%lld) "
-                   "= %lld",
-                   (long long)repeats->size[0], (long long)at, (long long)input->size[at]);
+        MT_REQUIRE(
+            repeats->size[0] == input->size[at], MT_ERR_RUNTIME,
+            "repeats must have the same size as input along dim, but got repeats.size(0) = %lld and input.size(%lld) "
+            "= %lld",
+            (long long)repeats->size[0], (long long)at, (long long)input->size[at]);
         vector = mt_tensor_ref(repeats);
     }
     MT_TRY(mt_repeat_interleave_Tensor(&index, vector, output_size));

@@ -172,10 +172,9 @@ static int smaller_items(int64_t *size, int64_t *stride, int64_t *offset, const 
     int n = self->ndim;
 
     if (self->stride[n - 1] != 1)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld",
-                            mt_dtype_table[self->dtype].legacy, mt_dtype_table[dtype].legacy,
-                            (long long)self->stride[n - 1]);
+        return mt_error_set(
+            MT_ERR_RUNTIME, "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld",
+            mt_dtype_table[self->dtype].legacy, mt_dtype_table[dtype].legacy, (long long)self->stride[n - 1]);
     for (int i = 0; i < n - 1; i++)
         stride[i] *= ratio;
     size[n - 1] *= ratio;

@@ -61,15 +61,16 @@ static MT_COLD int other_device(const mt_tensor *self, mt_device device)
 {
     char a[24], b[24];
 
-    return mt_error_set(MT_ERR_RUNTIME, "Attempted to set the storage of a tensor on device \"%s\" to a storage on "
-                                        "different device \"%s\".  This is no longer allowed; the devices must match.",
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "Attempted to set the storage of a tensor on device \"%s\" to a storage on "
+                        "different device \"%s\".  This is no longer allowed; the devices must match.",
                         mt_device_format(a, self->device), mt_device_format(b, device));
 }
 
 static MT_COLD int other_dtype(const mt_tensor *self, const mt_tensor *source)
 {
-    return mt_error_set(MT_ERR_RUNTIME, "Could not set tensor of type %s to a tensor of type %s", mt_dtype_element((mt_dtype)source->dtype),
-                        mt_dtype_element((mt_dtype)self->dtype));
+    return mt_error_set(MT_ERR_RUNTIME, "Could not set tensor of type %s to a tensor of type %s",
+                        mt_dtype_element((mt_dtype)source->dtype), mt_dtype_element((mt_dtype)self->dtype));
 }
 
 /* Takes over the storage, which grows when the geometry needs it, except when sizes and strides stay as they are. */
@@ -102,8 +103,9 @@ static int set(mt_tensor *self, mt_storage *storage, int64_t offset, mt_ints siz
         return -1;
     for (int i = 0; i < size.n; i++)
         if (strides[i] < 0)
-            return mt_error_set(MT_ERR_RUNTIME, "as_strided: Negative strides are not supported at the moment, got "
-                                                "strides: %s",
+            return mt_error_set(MT_ERR_RUNTIME,
+                                "as_strided: Negative strides are not supported at the moment, got "
+                                "strides: %s",
                                 mt_shape_format(&text, strides, size.n));
     if (same && mt_storage_check_bounds(storage, (mt_dtype)self->dtype, size.n, size.data, strides, offset) < 0)
         return -1;

@@ -32,15 +32,17 @@ static int check_search(const mt_tensor *sequence, const mt_tensor *values, bool
                "torch.searchsorted(): side can only be 'left' or 'right' but got %s", side);
     MT_REQUIRE(!(side && right && strcmp(side, "left") == 0), MT_ERR_RUNTIME,
                "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True");
-    MT_REQUIRE(sequence->ndim > 0, MT_ERR_RUNTIME,
-               "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
-               "boundaries tensor dim(0)");
+    MT_REQUIRE(
+        sequence->ndim > 0, MT_ERR_RUNTIME,
+        "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+        "boundaries tensor dim(0)");
     MT_REQUIRE(sequence->dtype == values->dtype, MT_ERR_RUNTIME,
                "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary "
                "tensor dtype %s and input value tensor dtype %s",
                mt_dtype_table[sequence->dtype].legacy, mt_dtype_table[values->dtype].legacy);
-    MT_REQUIRE(!mt_dtype_is_complex((mt_dtype)sequence->dtype) && sequence->dtype != MT_DTYPE_b8, MT_ERR_NOT_IMPLEMENTED,
-               "\"searchsorted_out_cpu\" not implemented for '%s'", mt_dtype_table[sequence->dtype].legacy);
+    MT_REQUIRE(!mt_dtype_is_complex((mt_dtype)sequence->dtype) && sequence->dtype != MT_DTYPE_b8,
+               MT_ERR_NOT_IMPLEMENTED, "\"searchsorted_out_cpu\" not implemented for '%s'",
+               mt_dtype_table[sequence->dtype].legacy);
     MT_REQUIRE(!sorter || (sorter->dtype == MT_DTYPE_i64 &&
                            mt_shape_equal(sorter->ndim, sorter->size, sequence->ndim, sequence->size)),
                MT_ERR_RUNTIME,
@@ -113,9 +115,11 @@ int mt_impl_searchsorted(mt_tensor **out, mt_tensor *sorted_sequence, mt_tensor 
     per_line = lines->ndim > 1 ? values->size[values->ndim - 1] : values->numel;
     MT_REQUIRE(!order || sorter_in_range((const int64_t *)mt_tensor_const_data(order), order->numel, n), MT_ERR_RUNTIME,
                "torch.searchsorted(): sorter index out of range");
-    MT_REQUIRE(!out_int32 || n < INT32_MAX, MT_ERR_RUNTIME,
-               "torch.searchsorted(): the size of boundaries' last dimension should be less than 2147483647, but we got "
-               "%lld", (long long)n);
+    MT_REQUIRE(
+        !out_int32 || n < INT32_MAX, MT_ERR_RUNTIME,
+        "torch.searchsorted(): the size of boundaries' last dimension should be less than 2147483647, but we got "
+        "%lld",
+        (long long)n);
     is_float = lines->dtype == MT_DTYPE_f64;
     MT_TRY(mt_tensor_new(out, out_int32 ? MT_DTYPE_i32 : MT_DTYPE_i64, self->ndim, self->size, self->device));
     for (int64_t i = 0; i < values->numel; i++) {
@@ -144,9 +148,11 @@ int mt_impl_searchsorted_number(mt_tensor **out, mt_tensor *sorted_sequence, mt_
     mt_tensor *value = NULL;
     int rc = -1;
 
-    MT_REQUIRE(sorted_sequence->ndim == 1, MT_ERR_RUNTIME,
-               "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
-               "boundaries tensor dim(%d)", sorted_sequence->ndim);
+    MT_REQUIRE(
+        sorted_sequence->ndim == 1, MT_ERR_RUNTIME,
+        "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+        "boundaries tensor dim(%d)",
+        sorted_sequence->ndim);
     MT_TRY(mt_tensor_full_0d(&value, self, (mt_dtype)sorted_sequence->dtype, sorted_sequence->device));
     MT_TRY(mt_impl_searchsorted(out, sorted_sequence, value, out_int32, right, side, sorter));
     rc = 0;
@@ -203,15 +209,15 @@ int mt_impl_bincount(mt_tensor **out, mt_tensor *self, mt_tensor *weights, int64
     MT_REQUIRE(minlength >= 0, MT_ERR_RUNTIME, "minlength should be >= 0");
     MT_REQUIRE(mt_dtype_category((mt_dtype)self->dtype) == MT_CAT_INT, MT_ERR_NOT_IMPLEMENTED,
                "\"bincount_cpu\" not implemented for '%s'", mt_dtype_table[self->dtype].legacy);
-    MT_REQUIRE(self->ndim == 1 || n == 0, MT_ERR_RUNTIME,
-               "bincount only supports 1-d non-negative integral inputs.");
+    MT_REQUIRE(self->ndim == 1 || n == 0, MT_ERR_RUNTIME, "bincount only supports 1-d non-negative integral inputs.");
     MT_REQUIRE(!weights || (weights->ndim == 1 && weights->numel == n), MT_ERR_RUNTIME,
                "weights should be 1-d and have the same length as input");
     MT_TRY(mt_tensor_new(&x, MT_DTYPE_i64, 1, &n, self->device));
     if (n > 0)
         MT_TRY(mt_copy_inplace(x, self, false));
     MT_TRY(count_range(&largest, (const int64_t *)mt_tensor_const_data(x), n));
-    MT_REQUIRE(largest < INT64_MAX, MT_ERR_RUNTIME, "maximum value of input overflowed, it should be < 9223372036854775807");
+    MT_REQUIRE(largest < INT64_MAX, MT_ERR_RUNTIME,
+               "maximum value of input overflowed, it should be < 9223372036854775807");
     size = largest + 1 > minlength ? largest + 1 : minlength;
     if (weights) {
         MT_TRY(add_weights(out, (const int64_t *)mt_tensor_const_data(x), n, size, weights));

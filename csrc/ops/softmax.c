@@ -16,7 +16,8 @@ int mt_meta_softmax(mt_call *call)
     MT_TRY(mt_dim_wrap(&dim, self->ndim));
     MT_REQUIRE(!mt_arg_bool(&call->arg[2]), MT_ERR_RUNTIME,
                "softmax with half to float conversion is not supported on CPU");
-    MT_REQUIRE(mt_dtype_is_float((mt_dtype)self->dtype) || self->numel == 0, MT_ERR_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'",
+    MT_REQUIRE(mt_dtype_is_float((mt_dtype)self->dtype) || self->numel == 0, MT_ERR_NOT_IMPLEMENTED,
+               "\"%s\" not implemented for '%s'",
                call->op->name[1] == 'l' ? "log_softmax_lastdim_kernel_impl" : "softmax_lastdim_kernel_impl",
                mt_dtype_table[self->dtype].legacy);
     MT_TRY(mt_out_prepare(call, 0, (mt_dtype)self->dtype, self->ndim, self->size, NULL, self->device, true));

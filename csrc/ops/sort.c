@@ -308,8 +308,8 @@ static int unique_rows(mt_tensor **values, mt_tensor **inverse, mt_tensor **coun
     if (sort)
         sort_rows(order, scratch, n, (const int64_t *)mt_tensor_const_data(ranks), columns);
     for (int64_t i = 0; i < n; i++)
-        starts[i] = i == 0 || compare_rows((const int64_t *)mt_tensor_const_data(ranks), columns, order[i - 1],
-                                           order[i]) != 0;
+        starts[i] =
+            i == 0 || compare_rows((const int64_t *)mt_tensor_const_data(ranks), columns, order[i - 1], order[i]) != 0;
     MT_TRY(make_groups(&g, order, starts, n, self->device));
     MT_TRY(first_positions(&first, starts, n, g.n_groups, self->device));
     for (int64_t i = 0; i < g.n_groups; i++) { /* from sorted to original positions */

@@ -77,10 +77,11 @@ static int split_with_sizes(mt_tensor_list *out, mt_tensor *self, mt_ints sizes,
                    mt_shape_format(&text, sizes.data, sizes.n));
         total = total > self->size[dim] || sizes.data[i] > self->size[dim] ? INT64_MAX : total + sizes.data[i];
     }
-    MT_REQUIRE(total == self->size[dim], MT_ERR_RUNTIME,
-               "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %lld), but "
-               "got split_sizes=%s",
-               (long long)self->size[dim], (long long)dim, mt_shape_format(&text, sizes.data, sizes.n));
+    MT_REQUIRE(
+        total == self->size[dim], MT_ERR_RUNTIME,
+        "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %lld), but "
+        "got split_sizes=%s",
+        (long long)self->size[dim], (long long)dim, mt_shape_format(&text, sizes.data, sizes.n));
     MT_TRY(mt_tensor_list_new(out, sizes.n));
     for (int i = 0; i < sizes.n; i++) {
         MT_TRY(new_piece(&out->data[i], self, dim, start, sizes.data[i], is_view));
@@ -200,8 +201,7 @@ int mt_impl_tensor_split(mt_tensor_list *out, mt_tensor *self, int64_t sections,
 
     *out = (mt_tensor_list){NULL, 0};
     MT_TRY(check_tensor_split(self, &dim));
-    MT_REQUIRE(sections > 0, MT_ERR_RUNTIME, "number of sections must be larger than 0, got %lld",
-               (long long)sections);
+    MT_REQUIRE(sections > 0, MT_ERR_RUNTIME, "number of sections must be larger than 0, got %lld", (long long)sections);
     MT_REQUIRE(sections <= INT32_MAX, MT_ERR_RUNTIME, "split into %lld tensors", (long long)sections);
     n = self->size[dim];
     MT_TRY(mt_tensor_list_new(out, (int)sections));

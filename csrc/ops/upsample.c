@@ -322,8 +322,9 @@ static int resample(mt_tensor **x, int mode, int spatial, const int64_t *size, c
                     bool antialias, bool bytes)
 {
     for (int i = spatial - 1; i >= 0; i--) {
-        axis a = {2 + i, mode, (*x)->size[2 + i], size[i], factor[i], align, antialias, bytes,
-                  (*x)->dtype == MT_DTYPE_f64 && mode >= LINEAR};
+        axis a = {2 + i,     mode,      (*x)->size[2 + i],
+                  size[i],   factor[i], align,
+                  antialias, bytes,     (*x)->dtype == MT_DTYPE_f64 && mode >= LINEAR};
         mt_tensor *next = NULL;
 
         if (a.in == a.out && (mode == NEAREST || mode == LINEAR || align || factor[i] == 0) && !antialias)

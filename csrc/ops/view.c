@@ -261,8 +261,7 @@ static int replace_dim(mt_tensor **out, mt_tensor *self, int64_t dim, int64_t di
     return mt_tensor_new_view(out, self, self->ndim, size, stride, offset);
 }
 
-int mt_view_slice(mt_tensor **out, mt_tensor *self, int64_t dim, const int64_t *start, const int64_t *end,
-                  int64_t step)
+int mt_view_slice(mt_tensor **out, mt_tensor *self, int64_t dim, const int64_t *start, const int64_t *end, int64_t step)
 {
     int64_t first = start ? *start : 0, last = end ? *end : INT64_MAX, n, stride;
 

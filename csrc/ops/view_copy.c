@@ -60,10 +60,9 @@ static int embed(mt_tensor **out, mt_tensor **whole, mt_tensor **part, mt_tensor
     mt_shape_text a, b;
 
     if (!mt_shape_equal(src->ndim, src->size, (*part)->ndim, (*part)->size))
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "expected src to have a size equal to the slice of self. src size = %s, slice size = %s",
-                            mt_shape_format(&a, src->size, src->ndim),
-                            mt_shape_format(&b, (*part)->size, (*part)->ndim));
+        return mt_error_set(
+            MT_ERR_RUNTIME, "expected src to have a size equal to the slice of self. src size = %s, slice size = %s",
+            mt_shape_format(&a, src->size, src->ndim), mt_shape_format(&b, (*part)->size, (*part)->ndim));
     if (mt_impl_copy_inplace(*part, src, false) < 0)
         return -1;
     mt_tensor_clear(part);

@@ -218,8 +218,8 @@ int mt_impl_as_strided_backward(mt_tensor **out, mt_tensor *grad, mt_ints input_
     int rc = -1;
 
     *out = NULL;
-    MT_TRY(make_sides(&input, &output, &length, input_sizes, input_strides, input_offset, size, stride,
-                      storage_offset));
+    MT_TRY(
+        make_sides(&input, &output, &length, input_sizes, input_strides, input_offset, size, stride, storage_offset));
     MT_TRY(new_zeros(&buffer, grad, (mt_ints){&length, 1}));
     if (grad->numel > 0 && output.overlaps) {
         MT_TRY(add_at(buffer, &output, grad));
@@ -249,8 +249,8 @@ int mt_impl_as_strided_double_backward(mt_tensor **out, mt_tensor *grad, mt_ints
     int rc = -1;
 
     *out = NULL;
-    MT_TRY(make_sides(&input, &output, &length, input_sizes, input_strides, input_offset, size, stride,
-                      storage_offset));
+    MT_TRY(
+        make_sides(&input, &output, &length, input_sizes, input_strides, input_offset, size, stride, storage_offset));
     MT_TRY(new_zeros(&buffer, grad, (mt_ints){&length, 1}));
     if (input.overlaps) {
         MT_TRY(add_at(buffer, &input, grad));

@@ -48,8 +48,9 @@ static int matrix_transpose(mt_tensor **out, mt_tensor *self, const char *rule, 
     if (self->ndim == 0)
         return mt_warn_once(warned, MT_WARN_USER, warning) < 0 ? -1 : mt_alias(out, self);
     if (self->ndim == 1)
-        return mt_error_set(MT_ERR_RUNTIME, "tensor.%s is only supported on matrices or batches of matrices. Got %d-D "
-                                            "tensor.",
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "tensor.%s is only supported on matrices or batches of matrices. Got %d-D "
+                            "tensor.",
                             rule, self->ndim);
     return mt_transpose(out, self, -2, -1);
 }
@@ -102,9 +103,8 @@ int mt_impl_matrix_H(mt_tensor **out, mt_tensor *self)
 
     *out = NULL;
     if (self->ndim != 0 && self->ndim != 2)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.%s", self->ndim,
-                            self->ndim > 2 ? " For batches of matrices, consider using tensor.mH" : "");
+        return mt_error_set(MT_ERR_RUNTIME, "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.%s",
+                            self->ndim, self->ndim > 2 ? " For batches of matrices, consider using tensor.mH" : "");
     return conjugate_transpose(out, self, "H", &warned,
                                "Tensor.H is deprecated on 0-D tensors. Consider using x.conj().");
 }

@@ -125,7 +125,8 @@ def set_float32_matmul_precision(precision):
     import warnings
 
     warnings.warn(
-        "%s is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has no effect." % precision,
+        "%s is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has no effect."
+        % precision,
         stacklevel=2,
     )
 

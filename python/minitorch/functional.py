@@ -50,9 +50,14 @@ def broadcast_shapes(*shapes):
             shape = (shape,)
         for size in shape:
             if not isinstance(size, int):
-                raise RuntimeError("Input shapes should be of type ints, a tuple of ints, or a list of ints, got %s" % (shape,))
+                raise RuntimeError(
+                    "Input shapes should be of type ints, a tuple of ints, or a list of ints, got %s"
+                    % (shape,)
+                )
             if size < 0:
-                raise RuntimeError("Trying to create tensor with negative dimension (%d): (%d)" % (size, size))
+                raise RuntimeError(
+                    "Trying to create tensor with negative dimension (%d): (%d)" % (size, size)
+                )
         shape = list(shape)
         if len(shape) > len(result):
             result = [1] * (len(shape) - len(result)) + result
@@ -62,7 +67,8 @@ def broadcast_shapes(*shapes):
                 continue
             if result[-i] != 1:
                 raise RuntimeError(
-                    "Shape mismatch: objects cannot be broadcast to a single shape: %s" % ", ".join(map(str, shapes))
+                    "Shape mismatch: objects cannot be broadcast to a single shape: %s"
+                    % ", ".join(map(str, shapes))
                 )
             result[-i] = size
     return _C.Size(result)
@@ -106,7 +112,9 @@ def _equation_of(args):
             elif 26 <= s < 52:
                 text += chr(ord("a") + s - 26)
             else:
-                raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+                raise ValueError(
+                    "einsum(): subscript in subscript list is not within the valid range [0, 52)"
+                )
         return text
 
     equation = ",".join(letters(sub) for sub in args[1::2])
@@ -159,8 +167,10 @@ def tensordot(a, b, dims=2, out=None):
     if isinstance(dims, _C.TensorBase):
         dims = dims.tolist() if dims.numel() > 1 else dims.item()
     elif not isinstance(dims, (tuple, list, int)):
-        raise RuntimeError("tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two "
-                           "lists, but got dims=%s" % (dims,))
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two "
+            "lists, but got dims=%s" % (dims,)
+        )
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError("tensordot expects dims >= 0, but got dims=%d" % dims)
@@ -226,7 +236,9 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         return _override(norm, (input,), input, p=p, dim=dim, keepdim=keepdim, out=out, dtype=dtype)
     if isinstance(p, str):
         if p == "nuc":
-            return _C._linalg.linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+            return _C._linalg.linalg_matrix_norm(
+                input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype
+            )
         if p != "fro":
             raise RuntimeError("only valid string values are 'fro' and 'nuc', found %s" % p)
         p = 2
@@ -253,8 +265,13 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     """
     if has_torch_function_unary(input):
         return _override(
-            unique, (input,), input,
-            sorted=sorted, return_inverse=return_inverse, return_counts=return_counts, dim=dim,
+            unique,
+            (input,),
+            input,
+            sorted=sorted,
+            return_inverse=return_inverse,
+            return_counts=return_counts,
+            dim=dim,
         )
     if dim is None:
         values, inverse, counts = _VF._unique2(input, sorted, return_inverse, return_counts)
@@ -270,7 +287,12 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     """
     if has_torch_function_unary(input):
         return _override(
-            unique_consecutive, (input,), input, return_inverse=return_inverse, return_counts=return_counts, dim=dim
+            unique_consecutive,
+            (input,),
+            input,
+            return_inverse=return_inverse,
+            return_counts=return_counts,
+            dim=dim,
         )
     values, inverse, counts = _VF.unique_consecutive(input, return_inverse, return_counts, dim)
     return _chosen(values, inverse, counts, return_inverse, return_counts)

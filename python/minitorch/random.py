@@ -43,7 +43,9 @@ class fork_rng:
             noise = torch.rand(3)
     """
 
-    def __init__(self, devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"):
+    def __init__(
+        self, devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"
+    ):
         self.enabled = enabled
 
     def __enter__(self):

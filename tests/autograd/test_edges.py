@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Gradients where a formula would divide by zero, overflow or meet NaN, and of random ops."""
+
 import pytest
 
 inf, nan = float("inf"), float("nan")
@@ -18,8 +19,10 @@ def test_flip_along_nothing(torch):
 
 
 def test_atan2_at_the_origin(torch):
-    assert gradients(torch, torch.atan2, [0.0, 0.0, 3.0], [0.0, 2.0, 4.0]) == [[0, 0.5, pytest.approx(4 / 25)],
-                                                                               [0, 0, pytest.approx(-3 / 25)]]
+    assert gradients(torch, torch.atan2, [0.0, 0.0, 3.0], [0.0, 2.0, 4.0]) == [
+        [0, 0.5, pytest.approx(4 / 25)],
+        [0, 0, pytest.approx(-3 / 25)],
+    ]
 
 
 def test_logcumsumexp(torch):

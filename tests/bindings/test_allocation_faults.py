@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Conversions with the first, second, ... allocation failing: an exception, and nothing is lost."""
+
 import gc
 import io
 import warnings
@@ -46,8 +47,10 @@ def calls(torch):
     }
 
 
-NAMES = ("list restart mixed arrays tensors array new_tensor as_tensor convert asarray frombuffer from_numpy numpy force buffer "
-         "capsule sizes alias subclass as_subclass type storage slice share set record").split()
+NAMES = (
+    "list restart mixed arrays tensors array new_tensor as_tensor convert asarray frombuffer from_numpy numpy force buffer "
+    "capsule sizes alias subclass as_subclass type storage slice share set record"
+).split()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """as_tensor, asarray, from_numpy, frombuffer, from_file."""
+
 import array
 import gc
 import warnings
@@ -55,9 +56,17 @@ def test_as_tensor_array(torch):
 
 
 def test_as_tensor_arguments(torch):
-    raises(lambda: torch.as_tensor(), TypeError, 'as_tensor() missing 1 required positional arguments: "data"')
-    raises(lambda: torch.as_tensor([1], torch.float64), TypeError, "takes 1 positional argument but 2 were given")
-    raises(lambda: torch.as_tensor([1], requires_grad=True), TypeError, "unexpected keyword argument 'requires_grad'")
+    raises(
+        lambda: torch.as_tensor(), TypeError, 'as_tensor() missing 1 required positional arguments: "data"'
+    )
+    raises(
+        lambda: torch.as_tensor([1], torch.float64), TypeError, "takes 1 positional argument but 2 were given"
+    )
+    raises(
+        lambda: torch.as_tensor([1], requires_grad=True),
+        TypeError,
+        "unexpected keyword argument 'requires_grad'",
+    )
 
 
 # --- asarray ---
@@ -69,7 +78,9 @@ def test_asarray_keeps(torch):
     assert torch.asarray(x) is x and torch.asarray(x, copy=False) is x
     assert torch.asarray(x, copy=True).data_ptr() != x.data_ptr()
     assert torch.asarray(leaf) is leaf and leaf.requires_grad
-    assert torch.asarray(result).requires_grad and not torch.asarray(result, requires_grad=False).requires_grad
+    assert (
+        torch.asarray(result).requires_grad and not torch.asarray(result, requires_grad=False).requires_grad
+    )
     assert result.requires_grad
     assert torch.asarray(leaf, dtype=torch.float64).requires_grad
     assert torch.asarray(leaf, copy=True).grad_fn is not None
@@ -102,14 +113,25 @@ def test_asarray_sources(torch):
 
 def test_asarray_errors(torch):
     x, a = torch.ones(3), np.arange(4.0)
-    raises(lambda: torch.asarray([1, 2], copy=False), ValueError, "can't alias arbitrary sequence into a tensor.")
+    raises(
+        lambda: torch.asarray([1, 2], copy=False), ValueError, "can't alias arbitrary sequence into a tensor."
+    )
     raises(lambda: torch.asarray(3, copy=False), ValueError, "can't alias arbitrary sequence")
-    raises(lambda: torch.asarray(a, dtype=torch.float32, copy=False), ValueError,
-           "can't alias tensor with dtype 'Double' into dtype 'Float'.")
-    raises(lambda: torch.asarray(x, dtype=torch.float64, copy=False), ValueError,
-           "can't alias tensor with dtype 'Float' into dtype 'Double'.")
-    raises(lambda: torch.asarray(x, device="meta", copy=False), ValueError,
-           "can't alias tensor from device 'cpu' to 'meta'.")
+    raises(
+        lambda: torch.asarray(a, dtype=torch.float32, copy=False),
+        ValueError,
+        "can't alias tensor with dtype 'Double' into dtype 'Float'.",
+    )
+    raises(
+        lambda: torch.asarray(x, dtype=torch.float64, copy=False),
+        ValueError,
+        "can't alias tensor with dtype 'Float' into dtype 'Double'.",
+    )
+    raises(
+        lambda: torch.asarray(x, device="meta", copy=False),
+        ValueError,
+        "can't alias tensor from device 'cpu' to 'meta'.",
+    )
     raises(lambda: torch.asarray(np.float64(1), copy=False), RuntimeError, "can't alias NumPy scalars")
     raises(lambda: torch.asarray([1], requires_grad=True), RuntimeError, "Only Tensors of floating point")
     raises(lambda: torch.asarray(bytearray(5)), ValueError, "must be a multiple of element size (4)")
@@ -142,8 +164,22 @@ def test_from_numpy_shares(torch):
     assert t[0, 1].item() == -1.0 and s.shape == (2, 2)
 
 
-@pytest.mark.parametrize("code", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
-                                  "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ],
+)
 def test_from_numpy_dtypes(torch, code):
     a = np.array([1, 0, 1], dtype=code)
     t = torch.from_numpy(a)
@@ -162,14 +198,30 @@ def test_from_numpy_errors(torch):
     raises(lambda: torch.from_numpy([1]), TypeError, "expected np.ndarray (got list)")
     raises(lambda: torch.from_numpy(torch.ones(1)), TypeError, "expected np.ndarray (got Tensor)")
     raises(lambda: torch.from_numpy(np.float64(1)), TypeError, "expected np.ndarray (got numpy.float64)")
-    raises(lambda: torch.from_numpy(a[::-1]), ValueError, "At least one stride in the given numpy array is negative")
+    raises(
+        lambda: torch.from_numpy(a[::-1]),
+        ValueError,
+        "At least one stride in the given numpy array is negative",
+    )
     raises(lambda: torch.from_numpy(np.zeros((1, 4, 5))[::-1]), ValueError, "negative")
-    raises(lambda: torch.from_numpy(a.astype(">f8")), ValueError, "byte order different from the native byte order")
+    raises(
+        lambda: torch.from_numpy(a.astype(">f8")),
+        ValueError,
+        "byte order different from the native byte order",
+    )
     odd = np.ndarray((3,), dtype=np.float32, buffer=bytearray(40), strides=(6,))
     raises(lambda: torch.from_numpy(odd), ValueError, "strides not a multiple of the element byte size")
-    raises(lambda: torch.from_numpy(np.array([None])), TypeError, "can't convert np.ndarray of type numpy.object_")
+    raises(
+        lambda: torch.from_numpy(np.array([None])),
+        TypeError,
+        "can't convert np.ndarray of type numpy.object_",
+    )
     raises(lambda: torch.from_numpy(np.array(["a"])), TypeError, "numpy.str_")
-    raises(lambda: torch.from_numpy(a).resize_(100), RuntimeError, "Trying to resize storage that is not resizable")
+    raises(
+        lambda: torch.from_numpy(a).resize_(100),
+        RuntimeError,
+        "Trying to resize storage that is not resizable",
+    )
     raises(lambda: torch.from_numpy(a, 1), TypeError)
 
 
@@ -220,24 +272,50 @@ def test_frombuffer_errors(torch):
     def call(n, dtype=torch.int32, **options):
         return lambda: torch.frombuffer(bytearray(n), dtype=dtype, **options)
 
-    raises(call(7), ValueError, "buffer length (7 bytes) after offset (0 bytes) must be a multiple of element size (4)")
+    raises(
+        call(7),
+        ValueError,
+        "buffer length (7 bytes) after offset (0 bytes) must be a multiple of element size (4)",
+    )
     raises(call(0), ValueError, "both buffer length (0) and count (-1) must not be 0")
     raises(call(8, count=0), ValueError, "both buffer length (8) and count (0) must not be 0")
-    raises(call(8, count=3), ValueError, "requested buffer length (3 * 4 bytes) after offset (0 bytes) must not be greater "
-                                         "than actual buffer length (8 bytes)")
+    raises(
+        call(8, count=3),
+        ValueError,
+        "requested buffer length (3 * 4 bytes) after offset (0 bytes) must not be greater "
+        "than actual buffer length (8 bytes)",
+    )
     for offset in (8, 9, -1):
-        raises(call(8, offset=offset), ValueError, "offset (%d bytes) must be non-negative and no greater than buffer "
-                                                   "length (8 bytes) minus 1" % offset)
+        raises(
+            call(8, offset=offset),
+            ValueError,
+            "offset (%d bytes) must be non-negative and no greater than buffer "
+            "length (8 bytes) minus 1" % offset,
+        )
     raises(call(8, offset=2), ValueError, "buffer length (6 bytes) after offset (2 bytes) must be a multiple")
-    raises(call(8, count=1, offset=6), ValueError, "requested buffer length (1 * 4 bytes) after offset (6 bytes)")
+    raises(
+        call(8, count=1, offset=6), ValueError, "requested buffer length (1 * 4 bytes) after offset (6 bytes)"
+    )
     raises(call(8, requires_grad=True), RuntimeError, "Only Tensors of floating point")
     raises(call(8, None), TypeError, "frombuffer(): argument 'dtype' must be torch.dtype, not NoneType")
-    raises(lambda: torch.frombuffer(3, dtype=torch.uint8), ValueError, "does not implement Python buffer protocol")
-    raises(lambda: torch.frombuffer(bytearray(8)), TypeError,
-           'frombuffer() missing 1 required positional arguments: "dtype"')
-    raises(lambda: torch.frombuffer(np.zeros((2, 3)).T, dtype=torch.float64), RuntimeError,
-           "could not retrieve buffer from object")
-    raises(lambda: torch.frombuffer(bytearray(4), dtype=torch.uint8).resize_(100), RuntimeError, "not resizable")
+    raises(
+        lambda: torch.frombuffer(3, dtype=torch.uint8),
+        ValueError,
+        "does not implement Python buffer protocol",
+    )
+    raises(
+        lambda: torch.frombuffer(bytearray(8)),
+        TypeError,
+        'frombuffer() missing 1 required positional arguments: "dtype"',
+    )
+    raises(
+        lambda: torch.frombuffer(np.zeros((2, 3)).T, dtype=torch.float64),
+        RuntimeError,
+        "could not retrieve buffer from object",
+    )
+    raises(
+        lambda: torch.frombuffer(bytearray(4), dtype=torch.uint8).resize_(100), RuntimeError, "not resizable"
+    )
 
 
 @pytest.mark.minitorch_only(reason="PyTorch multiplies without a check")
@@ -263,7 +341,10 @@ def test_from_file(torch, tmp_path):
     with open(path, "rb") as f:
         data = f.read()
     assert data[0] == 99 and len(data) == 20
-    raises(lambda: torch.from_file(path, size=100, dtype=torch.uint8), RuntimeError,
-           "size <20> is smaller than the required mapping size <100>")
+    raises(
+        lambda: torch.from_file(path, size=100, dtype=torch.uint8),
+        RuntimeError,
+        "size <20> is smaller than the required mapping size <100>",
+    )
     raises(lambda: torch.from_file(str(tmp_path / "none"), size=4), RuntimeError, "in read-only mode")
     assert torch.from_file(path, size=2).dtype is torch.float32

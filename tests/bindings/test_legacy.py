@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """torch.Tensor(...), torch.FloatTensor and its like, x.new(...), subclasses."""
+
 import warnings
 
 import numpy as np
@@ -54,10 +55,15 @@ def test_aliases(torch):
     assert y is not x and y.data_ptr() == x.data_ptr() and torch.Tensor(i).dtype is torch.int32
     assert torch.Tensor(leaf).requires_grad and torch.Tensor(leaf).grad_fn is not None
     s = torch.arange(4.0).untyped_storage()
-    assert torch.Tensor(s).tolist() == [0.0, 1.0, 2.0, 3.0] and torch.FloatTensor(s).data_ptr() == s.data_ptr()
+    assert (
+        torch.Tensor(s).tolist() == [0.0, 1.0, 2.0, 3.0] and torch.FloatTensor(s).data_ptr() == s.data_ptr()
+    )
     assert torch.Tensor(torch.arange(4.0)._typed_storage()).shape == (4,)
-    raises(lambda: torch.Tensor(torch.arange(4)._typed_storage()), RuntimeError,
-           "Expected a Storage of type Float or an UntypedStorage, but got type Long for argument 1 'storage'")
+    raises(
+        lambda: torch.Tensor(torch.arange(4)._typed_storage()),
+        RuntimeError,
+        "Expected a Storage of type Float or an UntypedStorage, but got type Long for argument 1 'storage'",
+    )
 
 
 def test_errors(torch):
@@ -75,19 +81,42 @@ def test_errors(torch):
     raises(lambda: T(2, -1), RuntimeError, "Trying to create tensor with negative dimension -1: [2, -1]")
     raises(lambda: T(2, 3.0), TypeError, "argument 'size' failed to unpack the object at pos 2")
     raises(lambda: T(2, None), TypeError, "argument 'size' failed to unpack the object at pos 2")
-    for call in (lambda: T(2.0, 3), lambda: T([1], [2]), lambda: T(2, dtype=torch.float32), lambda: T(size=2),
-                 lambda: T(2, requires_grad=True), lambda: T(2, 3, foo=1)):
+    for call in (
+        lambda: T(2.0, 3),
+        lambda: T([1], [2]),
+        lambda: T(2, dtype=torch.float32),
+        lambda: T(size=2),
+        lambda: T(2, requires_grad=True),
+        lambda: T(2, 3, foo=1),
+    ):
         raises(call, TypeError, "new() received an invalid combination of arguments - got (")
-    raises(lambda: T(torch.ones(1), device="cpu"), RuntimeError, "Use torch.tensor(...) or torch.as_tensor(...) instead.")
-    raises(lambda: T(2, device="meta"), RuntimeError, "legacy constructor expects device type: cpu but device type: meta")
+    raises(
+        lambda: T(torch.ones(1), device="cpu"),
+        RuntimeError,
+        "Use torch.tensor(...) or torch.as_tensor(...) instead.",
+    )
+    raises(
+        lambda: T(2, device="meta"),
+        RuntimeError,
+        "legacy constructor expects device type: cpu but device type: meta",
+    )
     raises(lambda: T(2**62, 2**62), RuntimeError, "Storage size calculation overflowed")
 
 
 def test_typed(torch):
     x, i = torch.ones(2, 3), torch.ones(2, dtype=torch.int32)
-    for name, dtype in (("Float", torch.float32), ("Double", torch.float64), ("Half", torch.float16),
-                        ("BFloat16", torch.bfloat16), ("Long", torch.int64), ("Int", torch.int32), ("Short", torch.int16),
-                        ("Char", torch.int8), ("Byte", torch.uint8), ("Bool", torch.bool)):
+    for name, dtype in (
+        ("Float", torch.float32),
+        ("Double", torch.float64),
+        ("Half", torch.float16),
+        ("BFloat16", torch.bfloat16),
+        ("Long", torch.int64),
+        ("Int", torch.int32),
+        ("Short", torch.int16),
+        ("Char", torch.int8),
+        ("Byte", torch.uint8),
+        ("Bool", torch.bool),
+    ):
         kind = getattr(torch, name + "Tensor")
         assert repr(kind) == "<class 'torch.%sTensor'>" % name and kind.dtype is dtype
         t = kind([1, 0])
@@ -148,12 +177,22 @@ def test_make_subclass(torch):
     assert make(Sub, x, True).requires_grad and make(Sub, x, require_grad=True).is_leaf
     assert not make(Sub, torch.ones(2, requires_grad=True) * 2).requires_grad
     assert type(make(torch.Tensor, s)) is torch.Tensor
-    raises(lambda: make(Sub, 3), TypeError, "_make_subclass(): argument 'data' (position 2) must be Tensor, not int")
+    raises(
+        lambda: make(Sub, 3),
+        TypeError,
+        "_make_subclass(): argument 'data' (position 2) must be Tensor, not int",
+    )
     raises(lambda: make(int, x), TypeError, "does not inherit from Tensor")
     raises(lambda: make(3, x), TypeError, "cls must be a type (got int)")
     raises(lambda: make(Sub), TypeError, '_make_subclass() missing 1 required positional arguments: "data"')
-    raises(lambda: make(Sub, torch.ones(2, dtype=torch.int32), True), RuntimeError, "Only Tensors of floating point")
-    raises(lambda: torch.Tensor._make_wrapper_subclass(Sub, (2, 3)), TypeError, "must define __torch_dispatch__")
+    raises(
+        lambda: make(Sub, torch.ones(2, dtype=torch.int32), True),
+        RuntimeError,
+        "Only Tensors of floating point",
+    )
+    raises(
+        lambda: torch.Tensor._make_wrapper_subclass(Sub, (2, 3)), TypeError, "must define __torch_dispatch__"
+    )
 
 
 def test_as_subclass(torch):
@@ -171,14 +210,19 @@ def test_as_subclass(torch):
 
 def test_type(torch):
     x = torch.ones(2, 3)
-    assert x.type() == x.type(None) == "torch.FloatTensor" and torch.ones(2, dtype=torch.bool).type() == "torch.BoolTensor"
+    assert (
+        x.type() == x.type(None) == "torch.FloatTensor"
+        and torch.ones(2, dtype=torch.bool).type() == "torch.BoolTensor"
+    )
     assert torch.ones(2, dtype=torch.complex64).type() == "torch.ComplexFloatTensor"
     assert torch.ones(2, device="meta").type() == "torch.meta.FloatTensor"
     for same in (torch.float32, torch.FloatTensor, "torch.FloatTensor", torch.Tensor):
         assert x.type(same) is x
     for other in (torch.int32, torch.IntTensor, "torch.IntTensor"):
         assert x.type(other).dtype is torch.int32
-    assert x.type(torch.int32, True).dtype is torch.int32 and x.type(dtype=torch.int32, non_blocking=True).shape == (2, 3)
+    assert x.type(torch.int32, True).dtype is torch.int32 and x.type(
+        dtype=torch.int32, non_blocking=True
+    ).shape == (2, 3)
     assert x.type("torch.ComplexFloatTensor").dtype is torch.complex64
     for bad in ("FloatTensor", "torch.float32", "foo"):
         raises(lambda: x.type(bad), ValueError, "invalid type: '%s'" % bad)

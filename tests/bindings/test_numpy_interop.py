@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tensor.numpy, arrays of tensors, tolist, DLPack, the buffer protocol."""
+
 import gc
 import subprocess
 import sys
@@ -55,8 +56,22 @@ def test_array_outlives_set(torch):
     assert a[99999] == 99999.0
 
 
-@pytest.mark.parametrize("name", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
-                                  "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ],
+)
 def test_numpy_dtypes(torch, name):
     assert torch.ones(2, dtype=getattr(torch, name)).numpy().dtype == np.dtype(name)
 
@@ -64,12 +79,23 @@ def test_numpy_dtypes(torch, name):
 def test_numpy_refuses(torch):
     leaf = torch.ones(2, requires_grad=True)
     c = torch.ones(2, dtype=torch.complex64)
-    raises(lambda: leaf.numpy(), RuntimeError,
-           "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    raises(
+        lambda: leaf.numpy(),
+        RuntimeError,
+        "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+    )
     raises(lambda: c.conj().numpy(), RuntimeError, "Can't call numpy() on Tensor that has conjugate bit set.")
-    raises(lambda: c.conj().imag.numpy(), RuntimeError, "Can't call numpy() on Tensor that has negative bit set.")
-    raises(lambda: torch.ones(2, device="meta").numpy(), TypeError, "can't convert meta device type tensor to numpy.")
-    raises(lambda: torch.ones(2, dtype=torch.bfloat16).numpy(), TypeError, "Got unsupported ScalarType BFloat16")
+    raises(
+        lambda: c.conj().imag.numpy(), RuntimeError, "Can't call numpy() on Tensor that has negative bit set."
+    )
+    raises(
+        lambda: torch.ones(2, device="meta").numpy(),
+        TypeError,
+        "can't convert meta device type tensor to numpy.",
+    )
+    raises(
+        lambda: torch.ones(2, dtype=torch.bfloat16).numpy(), TypeError, "Got unsupported ScalarType BFloat16"
+    )
     raises(lambda: leaf.numpy(True), TypeError, "numpy() takes 0 positional arguments but 1 was given")
     raises(lambda: leaf.numpy(force=1), TypeError, "numpy(): argument 'force' must be bool, not int")
     with torch.no_grad():
@@ -82,7 +108,11 @@ def test_numpy_force(torch):
     assert leaf.numpy(force=True).ctypes.data == leaf.data_ptr()
     assert c.conj().numpy(force=True).tolist() == [1 - 2j]
     assert c.conj().imag.numpy(force=True).tolist() == [-2.0]
-    raises(lambda: torch.ones(2, device="meta").numpy(force=True), NotImplementedError, "Cannot copy out of meta tensor")
+    raises(
+        lambda: torch.ones(2, device="meta").numpy(force=True),
+        NotImplementedError,
+        "Cannot copy out of meta tensor",
+    )
 
 
 def test_array_protocol(torch):
@@ -92,7 +122,10 @@ def test_array_protocol(torch):
     assert np.array(x).ctypes.data != x.data_ptr()
     assert np.asarray(x, dtype=np.float64).tolist() == x.tolist()
     assert x.__array__().tolist() == x.tolist() and x.__array__(np.int32).dtype == np.int32
-    if tuple(map(int, np.__version__.split(".")[:2])) >= (1, 24):  # before, lists of array-likes gave object arrays
+    if tuple(map(int, np.__version__.split(".")[:2])) >= (
+        1,
+        24,
+    ):  # before, lists of array-likes gave object arrays
         assert np.array([x, x]).shape == (2, 2, 3)
     assert np.stack([x, x]).shape == (2, 2, 3)
     assert np.array([torch.tensor(1), torch.tensor(2)]).tolist() == [1, 2]
@@ -118,23 +151,44 @@ def test_array_of_a_subclass(torch):
 
 def test_tolist(torch):
     x = torch.arange(6.0).reshape(2, 3)
-    assert x.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] and x.t().tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
-    assert x[:, ::2].tolist() == [[0.0, 2.0], [3.0, 5.0]] and x[1].expand(2, 3).tolist() == [[3.0, 4.0, 5.0]] * 2
+    assert x.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] and x.t().tolist() == [
+        [0.0, 3.0],
+        [1.0, 4.0],
+        [2.0, 5.0],
+    ]
+    assert (
+        x[:, ::2].tolist() == [[0.0, 2.0], [3.0, 5.0]] and x[1].expand(2, 3).tolist() == [[3.0, 4.0, 5.0]] * 2
+    )
     assert torch.tensor(3).tolist() == 3 and torch.tensor(True).tolist() is True
     assert torch.zeros(2, 0, 3).tolist() == [[], []] and torch.zeros(0, 3).tolist() == []
     c = torch.tensor([1 + 2j])
     assert c.conj().tolist() == [1 - 2j] and c.conj().imag.tolist() == [-2.0]
     assert torch.ones(2, requires_grad=True).tolist() == [1.0, 1.0]
-    raises(lambda: torch.ones(2, device="meta").tolist(), NotImplementedError, "Cannot copy out of meta tensor; no data!")
+    raises(
+        lambda: torch.ones(2, device="meta").tolist(),
+        NotImplementedError,
+        "Cannot copy out of meta tensor; no data!",
+    )
     raises(lambda: x.tolist(1), TypeError)
 
 
-@pytest.mark.parametrize("name,values", [
-    ("bool", [True, False]), ("uint8", [0, 255]), ("int8", [-128, 127]), ("int16", [-32768, 32767]),
-    ("int32", [-2**31, 2**31 - 1]), ("int64", [-2**63, 2**63 - 1]), ("float16", [0.5, -2.0]), ("bfloat16", [0.5, -2.0]),
-    ("float32", [0.1, float("inf")]), ("float64", [0.1, -1e300]), ("complex64", [1.5 - 2j, 0j]),
-    ("complex128", [0.1 + 0.2j, 1j]),
-])
+@pytest.mark.parametrize(
+    "name,values",
+    [
+        ("bool", [True, False]),
+        ("uint8", [0, 255]),
+        ("int8", [-128, 127]),
+        ("int16", [-32768, 32767]),
+        ("int32", [-(2**31), 2**31 - 1]),
+        ("int64", [-(2**63), 2**63 - 1]),
+        ("float16", [0.5, -2.0]),
+        ("bfloat16", [0.5, -2.0]),
+        ("float32", [0.1, float("inf")]),
+        ("float64", [0.1, -1e300]),
+        ("complex64", [1.5 - 2j, 0j]),
+        ("complex128", [0.1 + 0.2j, 1j]),
+    ],
+)
 def test_tolist_dtypes(torch, name, values):
     got = torch.tensor(values, dtype=getattr(torch, name)).tolist()
     want = [float(np.float32(v)) for v in values] if name == "float32" else values
@@ -174,7 +228,9 @@ def test_dlpack_round_trip(torch):
 
 def test_dlpack_protocol(torch):
     x = torch.ones(2, 3)
-    assert '"dltensor"' in repr(x.__dlpack__()) and '"dltensor_versioned"' in repr(x.__dlpack__(max_version=(1, 0)))
+    assert '"dltensor"' in repr(x.__dlpack__()) and '"dltensor_versioned"' in repr(
+        x.__dlpack__(max_version=(1, 0))
+    )
     assert '"dltensor"' in repr(x.__dlpack__(max_version=(0, 8)))
     assert tuple(x.__dlpack_device__()) == (1, 0)
     assert torch.from_dlpack(x).data_ptr() == x.data_ptr()
@@ -183,12 +239,19 @@ def test_dlpack_protocol(torch):
     for name in ("bool", "uint8", "int8", "int16", "int64", "float16", "bfloat16", "float64", "complex64"):
         t = torch.ones(3).to(getattr(torch, name))
         assert torch.equal(torch.from_dlpack(t), t)
-    raises(lambda: torch.ones(2, requires_grad=True).__dlpack__(), BufferError, "Can't export tensors that require gradient")
+    raises(
+        lambda: torch.ones(2, requires_grad=True).__dlpack__(),
+        BufferError,
+        "Can't export tensors that require gradient",
+    )
     raises(lambda: torch.ones(2, dtype=torch.complex64).conj().__dlpack__(), BufferError, "conjugate bit")
     raises(lambda: torch.ones(2, device="meta").__dlpack__(), BufferError)
     raises(lambda: torch.from_dlpack(3), RuntimeError, "invalid capsule")
-    raises(lambda: torch.utils.dlpack.to_dlpack(3), TypeError,
-           "_to_dlpack(): argument 'data' (position 1) must be Tensor, not int")
+    raises(
+        lambda: torch.utils.dlpack.to_dlpack(3),
+        TypeError,
+        "_to_dlpack(): argument 'data' (position 1) must be Tensor, not int",
+    )
 
 
 def test_dlpack_numpy(torch):
@@ -196,7 +259,10 @@ def test_dlpack_numpy(torch):
     t = torch.from_dlpack(a)
     t[0, 0] = 5
     assert a[0, 0] == 5.0 and torch.from_dlpack(a.T).stride() == (1, 3)
-    assert torch.from_dlpack(np.array(3.0)).shape == () and torch.from_dlpack(np.zeros((0, 3))).shape == (0, 3)
+    assert torch.from_dlpack(np.array(3.0)).shape == () and torch.from_dlpack(np.zeros((0, 3))).shape == (
+        0,
+        3,
+    )
     x = torch.arange(6.0).reshape(2, 3).t()
     b = np.from_dlpack(x)
     assert b.tolist() == x.tolist()
@@ -258,7 +324,11 @@ def test_buffer_refuses(torch):
     raises(lambda: memoryview(torch.ones(2, device="meta")), BufferError, "CPU")
     raises(lambda: memoryview(torch.ones(2, dtype=torch.bfloat16)), BufferError, "format")
     raises(lambda: memoryview(torch.ones(2, dtype=torch.complex64).conj()), BufferError, "conjugate")
-    raises(lambda: torch.frombuffer(torch.ones(2, 3).t(), dtype=torch.float32), RuntimeError, "could not retrieve buffer")
+    raises(
+        lambda: torch.frombuffer(torch.ones(2, 3).t(), dtype=torch.float32),
+        RuntimeError,
+        "could not retrieve buffer",
+    )
 
 
 def test_bytes(torch):
@@ -277,17 +347,21 @@ def test_bytes_of_floats(torch):
 
 @pytest.mark.minitorch_only(reason="import of the library only")
 def test_import_leaves_numpy_alone(torch):
-    code = ("import sys; import minitorch as torch; t = torch.tensor([1.0]); t.tolist(); torch.as_tensor(object) if 0 else 0;"
-            "assert 'numpy' not in sys.modules; assert t.numpy().tolist() == [1.0]; assert 'numpy' in sys.modules")
+    code = (
+        "import sys; import minitorch as torch; t = torch.tensor([1.0]); t.tolist(); torch.as_tensor(object) if 0 else 0;"
+        "assert 'numpy' not in sys.modules; assert t.numpy().tolist() == [1.0]; assert 'numpy' in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.minitorch_only(reason="hides NumPy from the library")
 def test_without_numpy(torch):
-    code = ("import sys; sys.modules['numpy'] = None; import minitorch as torch\n"
-            "t = torch.tensor([[1, 2.5]]); assert t.tolist() == [[1.0, 2.5]]\n"
-            "try: t.numpy()\nexcept RuntimeError as e: assert 'Numpy is not available' in str(e)\n"
-            "else: raise AssertionError\n"
-            "try: torch.from_numpy(3)\nexcept TypeError: pass\n"
-            "assert torch.asarray(bytearray(4), dtype=torch.uint8).shape == (4,)")
+    code = (
+        "import sys; sys.modules['numpy'] = None; import minitorch as torch\n"
+        "t = torch.tensor([[1, 2.5]]); assert t.tolist() == [[1.0, 2.5]]\n"
+        "try: t.numpy()\nexcept RuntimeError as e: assert 'Numpy is not available' in str(e)\n"
+        "else: raise AssertionError\n"
+        "try: torch.from_numpy(3)\nexcept TypeError: pass\n"
+        "assert torch.asarray(bytearray(4), dtype=torch.uint8).shape == (4,)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Operators with arrays and numbers on either side, numbers beyond 64 bits, indices of odd kinds."""
+
 import copy
 import pickle
 import warnings
@@ -29,7 +30,10 @@ def raises(call, kind, text=""):
 def test_equal_to_an_array(torch):
     t, a = torch.tensor([1, 2]), np.array([1, 3])
     assert (t == a).tolist() == (a == t).tolist() == [True, False]
-    assert (t == np.array([1.0, 2.5])).tolist() == [True, False] and (t == np.array(1)).tolist() == [True, False]
+    assert (t == np.array([1.0, 2.5])).tolist() == [True, False] and (t == np.array(1)).tolist() == [
+        True,
+        False,
+    ]
     raises(lambda: t == np.array([1, 3, 4]), RuntimeError)
     raises(lambda: t == a[::-1], ValueError)
     assert (t == "a") is False and (t == [1, 2]) is False and (t == np.array(["a", "b"])) is False
@@ -65,18 +69,34 @@ def test_numbers_from_two_to_the_63(torch):
     assert torch.full((1,), n, dtype=torch.float32).item() == 2.0**63
 
 
-@pytest.mark.parametrize("call", [
-    "t.ones(1) + 2**64", "t.ones(1) + 2**70", "t.eq(t.ones(1), 2**70)", "t.ones(1).fill_(2**70)",
-    "t.ones(1).clamp(2**70)", "t.ones(1) == 2**70", "2**70 - t.ones(1)", "t.ones(1) + (-2**63 - 1)",
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "t.ones(1) + 2**64",
+        "t.ones(1) + 2**70",
+        "t.eq(t.ones(1), 2**70)",
+        "t.ones(1).fill_(2**70)",
+        "t.ones(1).clamp(2**70)",
+        "t.ones(1) == 2**70",
+        "2**70 - t.ones(1)",
+        "t.ones(1) + (-2**63 - 1)",
+    ],
+)
 def test_scalars_out_of_range(torch, call):
     raises(lambda: eval(call, {"t": torch}), OverflowError)
 
 
-@pytest.mark.parametrize("call", [
-    "t.ones(2).sum(2**70)", "t.ones(2).unsqueeze(2**70)", "t.ones(2)[2**70]", "t.eye(2**70)",
-    "t.ones(2).__setitem__(0, 2**70)", "t.ones(2).__setitem__(0, 2**63)",
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "t.ones(2).sum(2**70)",
+        "t.ones(2).unsqueeze(2**70)",
+        "t.ones(2)[2**70]",
+        "t.eye(2**70)",
+        "t.ones(2).__setitem__(0, 2**70)",
+        "t.ones(2).__setitem__(0, 2**63)",
+    ],
+)
 def test_ints_out_of_range(torch, call):
     raises(lambda: eval(call, {"t": torch}), ValueError, "Overflow when unpacking long long")
 
@@ -99,7 +119,10 @@ class Index:
 
 def test_sizes_of_objects_with_index(torch):
     assert torch.zeros((Index(),)).shape == torch.zeros(Index()).shape == (2,)
-    assert torch.zeros([Index(), 3]).shape == (2, 3) and torch.ones(4).reshape(Index(), Index()).shape == (2, 2)
+    assert torch.zeros([Index(), 3]).shape == (2, 3) and torch.ones(4).reshape(Index(), Index()).shape == (
+        2,
+        2,
+    )
     assert torch.ones(4, 3).permute(Index(1), Index(0)).shape == (3, 4)
 
 
@@ -127,7 +150,10 @@ def test_index_with_an_override(torch):
 
 def test_tensor_overload_of_max(torch):
     x = torch.tensor([1.0, 3.0])
-    assert torch.max(x, torch.tensor(2)).tolist() == [2, 3] and torch.min(x, torch.tensor(2)).tolist() == [1, 2]
+    assert torch.max(x, torch.tensor(2)).tolist() == [2, 3] and torch.min(x, torch.tensor(2)).tolist() == [
+        1,
+        2,
+    ]
     assert x.max(torch.tensor(0)).tolist() == [1, 3] and x.max(0).values.item() == 3
 
 
@@ -141,7 +167,12 @@ def test_assign_own_part(torch):
         assert x.tolist() == [[0, 1, 2], [0, 1, 2]]
     x = torch.arange(4.0)
     raises(lambda: x.__setitem__(slice(1, None), x[:-1]), RuntimeError, "single memory location")
-    for index, value in (([0, 1], x[2:]), ([0, 1], x[0]), ([0, 1, 2, 3], x), ([True, True, False, False], x[:2])):
+    for index, value in (
+        ([0, 1], x[2:]),
+        ([0, 1], x[0]),
+        ([0, 1, 2, 3], x),
+        ([True, True, False, False], x[:2]),
+    ):
         raises(lambda: x.__setitem__(index, value), RuntimeError, "single memory location")
     x[[0, 1]] = x[::2]  # strides too complicated to tell
     ints = torch.arange(4)
@@ -189,10 +220,19 @@ def test_type_names_in_messages(torch):
 # --- inference tensors ---
 
 
-@pytest.mark.parametrize("call", [
-    "x.add_(1)", "t.add(x, 1, out=x)", "t.add(t.ones(2), 1, out=x)", "x.t_()", "x[0].add_(1)", "x.__setitem__(0, 1)",
-    "x.fill_(1)", "x.normal_()",
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "x.add_(1)",
+        "t.add(x, 1, out=x)",
+        "t.add(t.ones(2), 1, out=x)",
+        "x.t_()",
+        "x[0].add_(1)",
+        "x.__setitem__(0, 1)",
+        "x.fill_(1)",
+        "x.normal_()",
+    ],
+)
 def test_inference_tensors_are_not_written(torch, call):
     with torch.inference_mode():
         x = torch.ones(2)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """UntypedStorage as implemented in C, Tensor.untyped_storage and Tensor.set_."""
+
 import copy
 import gc
 import io
@@ -21,16 +22,30 @@ def bytes_of(torch, *values):
 
 def test_construction(torch):
     S = torch.UntypedStorage
-    assert S().nbytes() == 0 and S(4).nbytes() == 4 and S(np.int64(3)).nbytes() == 3 and S(size=4).nbytes() == 4
-    assert S([1, 2, 300]).tolist() == [1, 2, 44] and S((1, 2)).tolist() == [1, 2] and S(range(3)).tolist() == [0, 1, 2]
+    assert (
+        S().nbytes() == 0 and S(4).nbytes() == 4 and S(np.int64(3)).nbytes() == 3 and S(size=4).nbytes() == 4
+    )
+    assert (
+        S([1, 2, 300]).tolist() == [1, 2, 44]
+        and S((1, 2)).tolist() == [1, 2]
+        and S(range(3)).tolist() == [0, 1, 2]
+    )
     assert S(b"ab").tolist() == [97, 98] and S(bytearray(b"ab")).tolist() == [97, 98]
     assert S(S([5, 6])).tolist() == [5, 6] and S(torch.tensor(3)).nbytes() == 3
     assert S(4, device="meta").device.type == "meta" and S([1, 2], device="cpu").device.type == "cpu"
-    for bad, text in ((1.5, "Expected a sequence type, but got float"), (True, "but got bool"), (None, "but got NoneType"),
-                      (torch.ones(2), "but got Tensor"), ({}, "but got dict"),
-                      ([1.5], "tried to construct a storage from a sequence (list), but one of the items was of type float"),
-                      ("a", "a sequence (str), but one of the items was of type str instead of int"),
-                      ([[1]], "was of type list instead of int")):
+    for bad, text in (
+        (1.5, "Expected a sequence type, but got float"),
+        (True, "but got bool"),
+        (None, "but got NoneType"),
+        (torch.ones(2), "but got Tensor"),
+        ({}, "but got dict"),
+        (
+            [1.5],
+            "tried to construct a storage from a sequence (list), but one of the items was of type float",
+        ),
+        ("a", "a sequence (str), but one of the items was of type str instead of int"),
+        ([[1]], "was of type list instead of int"),
+    ):
         raises(lambda: S(bad), RuntimeError, text)
     raises(lambda: S(-1), RuntimeError)
     raises(lambda: S(4, 5), TypeError, "invalid combination of arguments")
@@ -102,10 +117,21 @@ def test_methods(torch):
     raises(lambda: s.fill_(1.5), RuntimeError, "fill_ expects int, but got float")
     nine = torch.UntypedStorage([9] * 12)
     assert s.copy_(nine) is s and s.copy_(nine, non_blocking=False).tolist() == [9] * 12
-    raises(lambda: s.copy_(torch.UntypedStorage(11)), RuntimeError,
-           "size does not match, self was 12 bytes but src was 11 bytes")
-    raises(lambda: s.copy_([1]), TypeError, "copy_(): argument 'src' (position 1) must be torch.Storage, not list")
-    assert s.new().nbytes() == 0 and s.clone().tolist() == s.tolist() and copy.deepcopy(s).data_ptr() != s.data_ptr()
+    raises(
+        lambda: s.copy_(torch.UntypedStorage(11)),
+        RuntimeError,
+        "size does not match, self was 12 bytes but src was 11 bytes",
+    )
+    raises(
+        lambda: s.copy_([1]),
+        TypeError,
+        "copy_(): argument 'src' (position 1) must be torch.Storage, not list",
+    )
+    assert (
+        s.new().nbytes() == 0
+        and s.clone().tolist() == s.tolist()
+        and copy.deepcopy(s).data_ptr() != s.data_ptr()
+    )
     assert s == s and s != nine and hash(s) == hash(s)
 
 
@@ -200,7 +226,16 @@ def test_from_buffer(torch):
     assert S.from_buffer(b"abcd", dtype=u8).tolist() == [97, 98, 99, 100]
     assert S.from_buffer(b"abcd", "native", dtype=i16).tolist() == [97, 98, 99, 100]
     assert S.from_buffer(b"abcd", "big", dtype=i16).tolist() == [98, 97, 100, 99]
-    assert S.from_buffer(b"abcdefgh", "big", dtype=torch.complex64).tolist() == [100, 99, 98, 97, 104, 103, 102, 101]
+    assert S.from_buffer(b"abcdefgh", "big", dtype=torch.complex64).tolist() == [
+        100,
+        99,
+        98,
+        97,
+        104,
+        103,
+        102,
+        101,
+    ]
     assert S.from_buffer(b"abcd", "native", count=1, dtype=i16).tolist() == [97, 98]
     assert S.from_buffer(b"abcd", "native", offset=2, dtype=i16).tolist() == [99, 100]
     assert S.from_buffer(b"abcd", "native", count=0, dtype=i16).nbytes() == 0
@@ -210,7 +245,11 @@ def test_from_buffer(torch):
     raises(lambda: S.from_buffer(b"abc", "native", dtype=i16), ValueError, "multiple of element size (2)")
     raises(lambda: S.from_buffer(b"abcd", "native", count=3, dtype=i16), ValueError, "specified a size of 3")
     for offset in (5, -1):
-        raises(lambda: S.from_buffer(b"abcd", "native", offset=offset, dtype=i16), ValueError, "offset must be non-negative")
+        raises(
+            lambda: S.from_buffer(b"abcd", "native", offset=offset, dtype=i16),
+            ValueError,
+            "offset must be non-negative",
+        )
     raises(lambda: S.from_buffer(b"abcd"), RuntimeError, "'dtype' cannot be None")
     raises(lambda: S.from_buffer(b"abcd", dtype=3), RuntimeError, "must be of type torch.dtype")
     raises(lambda: S.from_buffer(3, dtype=u8), TypeError, "a bytes-like object is required, not 'int'")
@@ -226,8 +265,14 @@ def test_from_file(torch, tmp_path):
     with open(path, "rb") as f:
         assert f.read()[:2] == b"\x4d\1"
     assert shared.filename == path and private.filename is None and shared.is_shared()
-    assert not shared.resizable() and S.from_file(path, nbytes=8).nbytes() == 8 and S.from_file(path).nbytes() == 0
-    raises(lambda: S.from_file(path, False, 20), RuntimeError, "is smaller than the required mapping size <20>")
+    assert (
+        not shared.resizable()
+        and S.from_file(path, nbytes=8).nbytes() == 8
+        and S.from_file(path).nbytes() == 0
+    )
+    raises(
+        lambda: S.from_file(path, False, 20), RuntimeError, "is smaller than the required mapping size <20>"
+    )
     assert S.from_file(path, True, 20).nbytes() == 20
     raises(lambda: S.from_file("/nonexistent/a", True, 4), RuntimeError, "in read-write mode: No such file")
     raises(lambda: S.from_file("/nonexistent/a", False, 4), RuntimeError, "in read-only mode: No such file")
@@ -267,7 +312,11 @@ def test_byteswap(torch):
     assert s.tolist() == [2, 1, 4, 3]
     s.byteswap(torch.int32)
     assert s.tolist() == [3, 4, 1, 2]
-    raises(lambda: torch.UntypedStorage(3)._byteswap(2), RuntimeError, "the length of data is not a multiple of 2")
+    raises(
+        lambda: torch.UntypedStorage(3)._byteswap(2),
+        RuntimeError,
+        "the length of data is not a multiple of 2",
+    )
 
 
 def test_shared_descriptor(torch):
@@ -282,7 +331,11 @@ def test_shared_descriptor(torch):
         assert s[0] == 9 and x[0].item() == 9 and x[n - 1].item() == 5 and other[n - 1] == 5
     assert S._new_using_fd_cpu(10).is_shared() and S._new_using_fd_cpu(0).nbytes() == 0
     assert s.share_memory_() is s and s.filename is None
-    raises(lambda: S._new_shared_fd_cpu(-1, 4), RuntimeError, "could not duplicate a shared memory file descriptor")
+    raises(
+        lambda: S._new_shared_fd_cpu(-1, 4),
+        RuntimeError,
+        "could not duplicate a shared memory file descriptor",
+    )
     with pytest.raises(TypeError):
         S._new_shared_fd_cpu("a", 4)
 
@@ -337,9 +390,14 @@ def test_set(torch):
     assert z(2).set_().shape == (0,)
     t = z(2)
     assert t.set_(S) is t and t.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0] and t.untyped_storage() is S
-    assert z(2).set_(S, 1, (2,)).tolist() == [1.0, 2.0] and z(2).set_(S, 0, (2, 2), (1, 2)).tolist() == [[0, 2], [1, 3]]
+    assert z(2).set_(S, 1, (2,)).tolist() == [1.0, 2.0] and z(2).set_(S, 0, (2, 2), (1, 2)).tolist() == [
+        [0, 2],
+        [1, 3],
+    ]
     assert z(2).set_(source=S, storage_offset=0, size=(2, 2), stride=(1, 2)).stride() == (1, 2)
-    assert z(2).set_(torch.UntypedStorage(7)).shape == (1,) and z(2).set_(torch.arange(3.0)._typed_storage()).shape == (3,)
+    assert z(2).set_(torch.UntypedStorage(7)).shape == (1,) and z(2).set_(
+        torch.arange(3.0)._typed_storage()
+    ).shape == (3,)
     x = torch.arange(6.0).reshape(2, 3)
     t = z(2).set_(x)
     assert t.shape == (2, 3) and t.data_ptr() == x.data_ptr()
@@ -360,14 +418,27 @@ def test_set_errors(torch):
     raises(lambda: z(2).set_(s, -1, (2,)), RuntimeError, "Tensor: invalid storage offset -1")
     raises(lambda: z(2).set_(s, 0, (2,), (-1,)), RuntimeError)
     raises(lambda: z(2).set_(s, 0, (-2,), (1,)), RuntimeError)
-    raises(lambda: z(2).set_(s, 0, (2,), (1, 1)), RuntimeError, "unequal size length (1) and stride length (2)")
+    raises(
+        lambda: z(2).set_(s, 0, (2,), (1, 1)), RuntimeError, "unequal size length (1) and stride length (2)"
+    )
     raises(lambda: z(2).set_(s, 10, (2,)), RuntimeError, "are out of bounds for storage of size 12")
-    raises(lambda: z(2).set_(torch.arange(3)._typed_storage()), RuntimeError, "or an UntypedStorage, but got type Long")
+    raises(
+        lambda: z(2).set_(torch.arange(3)._typed_storage()),
+        RuntimeError,
+        "or an UntypedStorage, but got type Long",
+    )
     raises(lambda: z(2).set_(torch.arange(3)), RuntimeError, "Could not set tensor of type")
     for source in (z(2, device="meta"), torch.UntypedStorage(4, device="meta")):
-        raises(lambda: z(2).set_(source), RuntimeError, "on different device \"meta\".")
-    raises(lambda: z(2).set_(torch.from_numpy(np.ones(2, dtype=np.float32)).untyped_storage(), 0, (5,)), RuntimeError,
-           "Trying to resize storage that is not resizable")
-    raises(lambda: torch.ones(2, requires_grad=True).set_(z(2)), RuntimeError, "a leaf Variable that requires grad")
+        raises(lambda: z(2).set_(source), RuntimeError, 'on different device "meta".')
+    raises(
+        lambda: z(2).set_(torch.from_numpy(np.ones(2, dtype=np.float32)).untyped_storage(), 0, (5,)),
+        RuntimeError,
+        "Trying to resize storage that is not resizable",
+    )
+    raises(
+        lambda: torch.ones(2, requires_grad=True).set_(z(2)),
+        RuntimeError,
+        "a leaf Variable that requires grad",
+    )
     for call in (lambda: z(2).set_(3), lambda: z(2).set_(s, 0), lambda: z(2).set_(z(2), 1)):
         raises(call, TypeError, "set_() received an invalid combination of arguments")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """torch.tensor and Tensor.new_tensor: dtype inference, shapes, conversions, errors."""
+
 import warnings
 
 import numpy as np
@@ -62,10 +63,32 @@ def names(torch):
     for _ in range(130):
         deep = [deep]
     return dict(
-        torch=torch, np=np, t=torch.tensor, Sequence=Sequence, BadItem=BadItem, BadLater=BadLater, BadLength=BadLength,
-        AsFloat=AsFloat, AsIndex=AsIndex, CudaArray=CudaArray, inf=INF, nan=NAN, self_list=self_list, deep=deep,
-        f32=torch.float32, f64=torch.float64, f16=torch.float16, bf16=torch.bfloat16, i8=torch.int8, i16=torch.int16,
-        i32=torch.int32, i64=torch.int64, u8=torch.uint8, b=torch.bool, c64=torch.complex64, c128=torch.complex128,
+        torch=torch,
+        np=np,
+        t=torch.tensor,
+        Sequence=Sequence,
+        BadItem=BadItem,
+        BadLater=BadLater,
+        BadLength=BadLength,
+        AsFloat=AsFloat,
+        AsIndex=AsIndex,
+        CudaArray=CudaArray,
+        inf=INF,
+        nan=NAN,
+        self_list=self_list,
+        deep=deep,
+        f32=torch.float32,
+        f64=torch.float64,
+        f16=torch.float16,
+        bf16=torch.bfloat16,
+        i8=torch.int8,
+        i16=torch.int16,
+        i32=torch.int32,
+        i64=torch.int64,
+        u8=torch.uint8,
+        b=torch.bool,
+        c64=torch.complex64,
+        c128=torch.complex128,
     )
 
 
@@ -96,8 +119,8 @@ VALUES = [
     ("t([[1, 2], [3, 4]])", "int64", [[1, 2], [3, 4]]),
     ("t([[1, 2], (3, 4.5)])", "float32", [[1, 2], [3, 4.5]]),
     ("t([[1], range(1)])", "int64", [[1], [0]]),
-    ("t(-2**63)", "int64", -2**63),
-    ("t([2**62, -2**62, 2**40, 2**31])", "int64", [2**62, -2**62, 2**40, 2**31]),
+    ("t(-2**63)", "int64", -(2**63)),
+    ("t([2**62, -2**62, 2**40, 2**31])", "int64", [2**62, -(2**62), 2**40, 2**31]),
     ("t([2**63, 1.0])", "float32", [2.0**63, 1.0]),
     ("t([2**70, 1.0])", "float32", [2.0**70, 1.0]),
     ("t(range(3))", "int64", [0, 1, 2]),
@@ -159,7 +182,7 @@ VALUES = [
     ("t([0, 255], dtype=u8)", "uint8", [0, 255]),
     ("t([127, -128], dtype=i8)", "int8", [127, -128]),
     ("t([32767, -32768], dtype=i16)", "int16", [32767, -32768]),
-    ("t([2**31 - 1, -2**31], dtype=i32)", "int32", [2**31 - 1, -2**31]),
+    ("t([2**31 - 1, -2**31], dtype=i32)", "int32", [2**31 - 1, -(2**31)]),
     ("t([1.9, -1.9, 2**40], dtype=i64)", "int64", [1, -1, 2**40]),
     ("t([1.5, True], dtype=i8)", "int8", [1, 1]),
     ("t(1e40, dtype=f32)", "float32", INF),
@@ -260,16 +283,28 @@ ERRORS = [
     ("t([object()], dtype=c64)", TypeError, "must be real number, not object"),
     ("t(AsFloat(), dtype=i32)", TypeError, "'AsFloat' object cannot be interpreted as an integer"),
     ("t([np.float32(1.5)], dtype=i32)", TypeError, "object cannot be interpreted as an integer"),
-    ("t([np.array([1.5], dtype=np.float32)], dtype=i32)", TypeError, "object cannot be interpreted as an integer"),
+    (
+        "t([np.array([1.5], dtype=np.float32)], dtype=i32)",
+        TypeError,
+        "object cannot be interpreted as an integer",
+    ),
     ("t([np.complex64(1)], dtype=i32)", TypeError, "object cannot be interpreted as an integer"),
-    ("t([torch.tensor([1, 2]), torch.tensor([3, 4])])", TypeError, "only integer tensors of a single element"),
+    (
+        "t([torch.tensor([1, 2]), torch.tensor([3, 4])])",
+        TypeError,
+        "only integer tensors of a single element",
+    ),
     ("t([2, torch.tensor([1, 2])])", TypeError, "only integer tensors of a single element"),
     ("t([torch.tensor(2.5)], dtype=i32)", TypeError, "only integer tensors of a single element"),
     ("t([torch.tensor(2.5)], dtype=b)", TypeError, "only integer tensors of a single element"),
     ("t([torch.tensor([1., 2])])", ValueError, "only one element tensors can be converted to Python scalars"),
     ("t([2., torch.tensor([])])", ValueError, "only one element tensors can be converted to Python scalars"),
     ("t([torch.tensor([1j, 2])])", ValueError, "only one element tensors can be converted to Python scalars"),
-    ("t([torch.tensor(1j)], dtype=f32)", RuntimeError, "value cannot be converted to type double without overflow"),
+    (
+        "t([torch.tensor(1j)], dtype=f32)",
+        RuntimeError,
+        "value cannot be converted to type double without overflow",
+    ),
     ("t([torch.tensor(1, device='meta')])", RuntimeError, "meta"),
     ("t(np.longdouble(1.5))", TypeError, "np.ndarray of type numpy." + np.longdouble.__name__),
     ("t([np.longdouble(1.5)])", TypeError, "np.ndarray of type numpy." + np.longdouble.__name__),
@@ -288,9 +323,17 @@ ERRORS = [
     ("t([1], dtype='float32')", TypeError, "tensor(): argument 'dtype' must be torch.dtype, not str"),
     ("t([1], device=1.5)", TypeError, "tensor(): argument 'device' must be torch.device, not float"),
     ("t([1], device='foo')", RuntimeError, "device type at start of device string: foo"),
-    ("t([1], requires_grad=True)", RuntimeError, "Only Tensors of floating point and complex dtype can require gradients"),
+    (
+        "t([1], requires_grad=True)",
+        RuntimeError,
+        "Only Tensors of floating point and complex dtype can require gradients",
+    ),
     ("t([1.], requires_grad=1)", TypeError, "tensor(): argument 'requires_grad' must be bool, not int"),
-    ("t([1.], requires_grad=None)", TypeError, "tensor(): argument 'requires_grad' must be bool, not NoneType"),
+    (
+        "t([1.], requires_grad=None)",
+        TypeError,
+        "tensor(): argument 'requires_grad' must be bool, not NoneType",
+    ),
     ("t([1.], pin_memory=1)", TypeError, "tensor(): argument 'pin_memory' must be bool, not int"),
     ("t([1.], pin_memory=True)", RuntimeError, "pin"),
     ("t(np.ones(1), pin_memory=True)", RuntimeError, "Can't pin tensor constructed from numpy"),
@@ -351,7 +394,10 @@ def test_tensor_source(torch):
     assert z.dtype is torch.float64 and z.requires_grad
     with pytest.warns(UserWarning):
         assert torch.tensor(torch.ones(2, 3).t()).stride() == (1, 3)
-    with pytest.warns(UserWarning), pytest.raises(RuntimeError, match="Can't pin tensor constructed from a variable"):
+    with (
+        pytest.warns(UserWarning),
+        pytest.raises(RuntimeError, match="Can't pin tensor constructed from a variable"),
+    ):
         torch.tensor(torch.ones(1), pin_memory=True)
 
 
@@ -388,8 +434,12 @@ def test_requires_grad_item_warns(torch):
 
 
 def test_meta(torch):
-    for data, dtype, shape in (([[1, 2.0]], torch.float32, (1, 2)), ([1, 2**70], torch.int64, (2,)),
-                               (np.ones(3), torch.float64, (3,)), ([[1, 2], [3]], torch.int64, (2, 2))):
+    for data, dtype, shape in (
+        ([[1, 2.0]], torch.float32, (1, 2)),
+        ([1, 2**70], torch.int64, (2,)),
+        (np.ones(3), torch.float64, (3,)),
+        ([[1, 2], [3]], torch.int64, (2, 2)),
+    ):
         t = torch.tensor(data, device="meta")
         assert t.is_meta and t.dtype is dtype and t.shape == shape
 
@@ -403,7 +453,9 @@ def test_storage_source(torch):
         warnings.simplefilter("ignore")
         typed = x._typed_storage()
         assert torch.tensor(typed).tolist() == x.tolist()
-        with pytest.raises(RuntimeError, match="Expected a Storage of type Int or an UntypedStorage, but got Float"):
+        with pytest.raises(
+            RuntimeError, match="Expected a Storage of type Int or an UntypedStorage, but got Float"
+        ):
             torch.tensor(typed, dtype=torch.int32)
 
 
@@ -457,10 +509,12 @@ def test_new_tensor(torch):
     with pytest.warns(UserWarning, match="new_tensor"):
         y = x.new_tensor(torch.tensor([2.5]))
     assert y.tolist() == [2]
-    for call, text in ((lambda: x.new_tensor(), "missing 1 required"),
-                       (lambda: x.new_tensor([1], torch.int32), "takes 1 positional argument but 2 were given"),
-                       (lambda: x.new_tensor([1], foo=2), "unexpected keyword argument 'foo'"),
-                       (lambda: x.new_tensor(1j), "'complex' object cannot be interpreted as an integer")):
+    for call, text in (
+        (lambda: x.new_tensor(), "missing 1 required"),
+        (lambda: x.new_tensor([1], torch.int32), "takes 1 positional argument but 2 were given"),
+        (lambda: x.new_tensor([1], foo=2), "unexpected keyword argument 'foo'"),
+        (lambda: x.new_tensor(1j), "'complex' object cannot be interpreted as an integer"),
+    ):
         with pytest.raises(TypeError) as info:
             call()
         assert text in str(info.value)

@@ -238,9 +238,10 @@ int main(void)
     static const struct {
         const mt_grad *grad;
         int n_edges, n_inputs;
-    } grads[] = {{&mt_grad_hypot, 2, 1}, {&mt_grad_sum, 1, 1},   {&mt_grad_cumsum, 1, 1}, {&mt_grad_expand, 1, 1},
-                 {&mt_grad_max, 1, 2},   {&mt_grad_mul, 2, 1},   {&mt_grad_cat, 3, 1},    {&mt_grad_norm_stats, 3, 2},
-                 {&mt_grad_unbind, 1, 2}, {&mt_grad_fill_inplace, 1, 1}};
+    } grads[] = {{&mt_grad_hypot, 2, 1},       {&mt_grad_sum, 1, 1},        {&mt_grad_cumsum, 1, 1},
+                 {&mt_grad_expand, 1, 1},      {&mt_grad_max, 1, 2},        {&mt_grad_mul, 2, 1},
+                 {&mt_grad_cat, 3, 1},         {&mt_grad_norm_stats, 3, 2}, {&mt_grad_unbind, 1, 2},
+                 {&mt_grad_fill_inplace, 1, 1}};
     int trials = 0;
 
     for (size_t i = 0; i < sizeof(grads) / sizeof(grads[0]); i++)

@@ -360,7 +360,9 @@ def compare(entry, args, kwargs):
         call[first] = env[first] * 1
     result = aten(entry)(**call)
     if entry.kind == "compare":  # the in-place form writes the answer into floats, with gradients of zero
-        result = getattr(getattr(torch.ops.aten, entry.name + "_"), entry.schema.overload)(env[first] * 1, *args[1:])
+        result = getattr(getattr(torch.ops.aten, entry.name + "_"), entry.schema.overload)(
+            env[first] * 1, *args[1:]
+        )
     outs = list(result) if isinstance(result, (tuple, list)) else [result]
     grads = [
         torch.ones_like(o) * (0.4 + 0.3 * torch.arange(o.numel(), dtype=F64).reshape(o.shape)).to(o.dtype)

@@ -25,14 +25,12 @@ static inline void check_at(bool ok, const char *text, const char *file, int lin
     fprintf(stderr, "%s:%d: failed: %s (last error: %s)\n", file, line, text, mt_error_message());
 }
 #define CHECK(cond) check_at((cond), #cond, __FILE__, __LINE__)
-#define CHECK_ERROR(call, kind, part) \
-    check_error_at((call), (kind), (part), #call, __FILE__, __LINE__)
+#define CHECK_ERROR(call, kind, part) check_error_at((call), (kind), (part), #call, __FILE__, __LINE__)
 
-static inline void check_error_at(int rc, mt_error_kind kind, const char *part, const char *text,
-                                  const char *file, int line)
+static inline void check_error_at(int rc, mt_error_kind kind, const char *part, const char *text, const char *file,
+                                  int line)
 {
-    check_at(rc == -1 && mt_error_get() == kind && strstr(mt_error_message(), part), text, file,
-             line);
+    check_at(rc == -1 && mt_error_get() == kind && strstr(mt_error_message(), part), text, file, line);
     mt_error_clear();
 }
 
@@ -52,7 +50,11 @@ static inline int check_done(void)
 
 /* --- tensors --- */
 
-#define SIZES(...) (const int64_t[]){__VA_ARGS__}
+#define SIZES(...)    \
+    (const int64_t[]) \
+    {                 \
+        __VA_ARGS__   \
+    }
 
 static inline mt_tensor *make(mt_dtype dtype, int ndim, const int64_t *size)
 {
@@ -67,8 +69,8 @@ static inline mt_tensor *make(mt_dtype dtype, int ndim, const int64_t *size)
 
 static inline void set_number(mt_tensor *t, int64_t i, double value)
 {
-    mt_scalar_store(mt_tensor_mutable_data(t) + i * (int64_t)mt_tensor_itemsize(t),
-                    (mt_dtype)t->dtype, mt_scalar_from_double(value));
+    mt_scalar_store(mt_tensor_mutable_data(t) + i * (int64_t)mt_tensor_itemsize(t), (mt_dtype)t->dtype,
+                    mt_scalar_from_double(value));
 }
 
 /* 0, 1, 2, ... in memory order */
@@ -90,12 +92,11 @@ static inline double number_at(const mt_tensor *t, int64_t flat)
         at += flat % t->size[d] * t->stride[d];
         flat /= t->size[d];
     }
-    return mt_scalar_to_double(mt_scalar_load(
-        mt_tensor_const_data(t) + at * (int64_t)mt_tensor_itemsize(t), (mt_dtype)t->dtype));
+    return mt_scalar_to_double(
+        mt_scalar_load(mt_tensor_const_data(t) + at * (int64_t)mt_tensor_itemsize(t), (mt_dtype)t->dtype));
 }
 
-static inline mt_tensor *view(mt_tensor *t, int ndim, const int64_t *size, const int64_t *stride,
-                              int64_t offset)
+static inline mt_tensor *view(mt_tensor *t, int ndim, const int64_t *size, const int64_t *stride, int64_t offset)
 {
     mt_tensor *v;
 

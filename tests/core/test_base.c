@@ -79,8 +79,7 @@ static void test_strings(void)
     for (int i = 0; i < 64; i++)
         many[i] = INT64_MIN;
     mt_shape_format(&text, many, 64);
-    CHECK(strlen(text.text) < sizeof(text.text) &&
-          strcmp(text.text + strlen(text.text) - 6, ", ...]") == 0);
+    CHECK(strlen(text.text) < sizeof(text.text) && strcmp(text.text + strlen(text.text) - 6, ", ...]") == 0);
 }
 
 static bool aligned(const void *p, size_t n)
@@ -103,9 +102,7 @@ static void test_blocks(void)
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < N; i++) {
             seed = seed * 1664525u + 1013904223u;
-            size[i] = 1 + (seed >> 8) % (size_t)(i % 40 == 0  ? 9000000
-                                                 : i % 7 == 0 ? 200000
-                                                              : 3000);
+            size[i] = 1 + (seed >> 8) % (size_t)(i % 40 == 0 ? 9000000 : i % 7 == 0 ? 200000 : 3000);
             CHECK((i % 3 ? mt_data_alloc(&p, size[i]) : mt_data_alloc_zeroed(&p, size[i])) == 0);
             CHECK(aligned(p, MT_DATA_ALIGN));
             block[i] = p;
@@ -122,9 +119,8 @@ static void test_blocks(void)
     CHECK(after.live_blocks == before.live_blocks && after.live_bytes == before.live_bytes);
     CHECK(after.peak_bytes > 1000000 && after.requests - before.requests == 3 * N);
     mt_data_trim();
-    CHECK_ERROR(
-        mt_data_alloc(&p, (size_t)1 << 50), MT_ERR_RUNTIME,
-        "DefaultCPUAllocator: can't allocate memory: you tried to allocate 1125899906842624 bytes");
+    CHECK_ERROR(mt_data_alloc(&p, (size_t)1 << 50), MT_ERR_RUNTIME,
+                "DefaultCPUAllocator: can't allocate memory: you tried to allocate 1125899906842624 bytes");
     CHECK_ERROR(mt_data_alloc_zeroed(&p, SIZE_MAX - 3), MT_ERR_RUNTIME, "DefaultCPUAllocator");
     CHECK(p == NULL);
 }
@@ -143,8 +139,7 @@ static void test_recycling(void)
     CHECK(mt_data_alloc(&b, 128) == 0 && a == b);
     mt_data_free(b, 128);
     for (int i = 0; i < N; i++)
-        CHECK(mt_data_alloc(&block[i], (size_t)10 << 20) == 0 &&
-              aligned(block[i], (size_t)2 << 20));
+        CHECK(mt_data_alloc(&block[i], (size_t)10 << 20) == 0 && aligned(block[i], (size_t)2 << 20));
     for (int i = 0; i < N; i++)
         mt_data_free(block[i], (size_t)10 << 20);
     mt_alloc_get_stats(&stats);

@@ -1,5 +1,6 @@
 """Compiles the C programs of this folder with the system compiler and runs them: once under the address and undefined
 behaviour sanitizers, once optimised (there blocks and objects are recycled, which the sanitizers forbid)."""
+
 import glob
 import os
 import shutil
@@ -10,11 +11,30 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 CSRC = os.path.join(HERE, "..", "..", "csrc")
 CC = os.environ.get("CC", "gcc")
-FLAGS = ["-std=gnu17", "-g1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I" + CSRC, "-I" + HERE, "-pthread"]
+FLAGS = [
+    "-std=gnu17",
+    "-g1",
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Werror",
+    "-I" + CSRC,
+    "-I" + HERE,
+    "-pthread",
+]
 SANITIZE = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 MODES = {"sanitize": SANITIZE, "optimised": ["-O2"]}
 PROGRAMS = sorted(os.path.basename(p)[:-2] for p in glob.glob(os.path.join(HERE, "*.c")))
-UNDER_TEST = ["base/*.c", "core/*.c", "ops/meta.c", "ops/refusal.c", "ops/pointwise*.c", "ops/reduce*.c", "cpu/cast_isa.c", "cpu/move.c"]
+UNDER_TEST = [
+    "base/*.c",
+    "core/*.c",
+    "ops/meta.c",
+    "ops/refusal.c",
+    "ops/pointwise*.c",
+    "ops/reduce*.c",
+    "cpu/cast_isa.c",
+    "cpu/move.c",
+]
 
 pytestmark = pytest.mark.skipif(shutil.which(CC) is None, reason="no C compiler")
 
@@ -39,6 +59,8 @@ def library(request, tmp_path_factory):
 def test_c_program(library, program):
     flags, objects, folder = library
     target = os.path.join(folder, program)
-    subprocess.check_call([CC, *FLAGS, *flags, os.path.join(HERE, program + ".c"), *objects, "-o", target, "-lm"])
+    subprocess.check_call(
+        [CC, *FLAGS, *flags, os.path.join(HERE, program + ".c"), *objects, "-o", target, "-lm"]
+    )
     done = subprocess.run([target], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -15,8 +15,7 @@ static int meta_rule(mt_call *call)
     const mt_tensor *t = call->arg[0].v.tensor;
 
     note("m");
-    return mt_out_prepare(call, 0, MT_DTYPE_f32, t->ndim, t->size, NULL, t->device,
-                          meta_allows_alias);
+    return mt_out_prepare(call, 0, MT_DTYPE_f32, t->ndim, t->size, NULL, t->device, meta_allows_alias);
 }
 
 /* out = self + 1, element by element through doubles; refuses when the first element is 99 */
@@ -48,9 +47,7 @@ static const mt_op op = {
     .n_outs = 1,
     .flags = MT_OPF_INPLACE_OK | MT_OPF_OUT_OK,
     .meta = meta_rule,
-    .kernel = {[MT_KEY_CPU] = plus_one,
-               [MT_KEY_VIEW_INPLACE] = mt_view_inplace_kernel,
-               [MT_KEY_AUTOGRAD] = autograd},
+    .kernel = {[MT_KEY_CPU] = plus_one, [MT_KEY_VIEW_INPLACE] = mt_view_inplace_kernel, [MT_KEY_AUTOGRAD] = autograd},
 };
 
 /* Runs the op; out NULL: function. Gives a new reference in *result. */
@@ -75,8 +72,7 @@ static void test_keys(void)
 {
     mt_tensor *t = make_range(MT_DTYPE_f32, 1, SIZES(3)), *r, *m;
 
-    CHECK(call_op(&r, MT_VARIANT_FUNCTION, t, NULL) == 0 && strcmp(trace, "cm") == 0 &&
-          number_at(r, 2) == 3);
+    CHECK(call_op(&r, MT_VARIANT_FUNCTION, t, NULL) == 0 && strcmp(trace, "cm") == 0 && number_at(r, 2) == 3);
     mt_tensor_unref(r);
     mt_tensor_mark_requires_grad(t, true);
     CHECK(call_op(&r, MT_VARIANT_FUNCTION, t, NULL) == 0 && strcmp(trace, "acm") == 0);
@@ -97,8 +93,7 @@ static void test_keys(void)
     CHECK(call_op(&r, MT_VARIANT_FUNCTION, m, NULL) == 0 && strcmp(trace, "m") == 0 &&
           r->device.type == MT_DEVICE_META);
     mt_tensor_unref(r);
-    CHECK_ERROR(call_op(&r, MT_VARIANT_OUT, t, m), MT_ERR_RUNTIME,
-                "Expected out tensor to have device");
+    CHECK_ERROR(call_op(&r, MT_VARIANT_OUT, t, m), MT_ERR_RUNTIME, "Expected out tensor to have device");
     mt_tensor_unref(m);
     mt_tensor_unref(t);
 }
@@ -114,18 +109,13 @@ static int keep_warning(mt_warning_kind kind, const char *message)
 
 static void test_outputs(void)
 {
-    mt_tensor *t = make_range(MT_DTYPE_f32, 1, SIZES(4)), *r,
-              *out = make(MT_DTYPE_f32, 1, SIZES(2));
-    mt_tensor *wide = make(MT_DTYPE_f64, 1, SIZES(4)), *narrow = make(MT_DTYPE_i32, 1, SIZES(4)),
-              *head, *tail;
+    mt_tensor *t = make_range(MT_DTYPE_f32, 1, SIZES(4)), *r, *out = make(MT_DTYPE_f32, 1, SIZES(2));
+    mt_tensor *wide = make(MT_DTYPE_f64, 1, SIZES(4)), *narrow = make(MT_DTYPE_i32, 1, SIZES(4)), *head, *tail;
     mt_tensor *expanded = view(t, 2, SIZES(3, 4), SIZES(0, 1), 0);
 
     mt_warn_install(keep_warning);
-    CHECK(call_op(&r, MT_VARIANT_OUT, t, out) == 0 && r == out && out->size[0] == 4 &&
-          number_at(out, 3) == 4);
-    CHECK(strstr(
-        warning,
-        "was resized since it had shape [2], which does not match the required output shape [4]"));
+    CHECK(call_op(&r, MT_VARIANT_OUT, t, out) == 0 && r == out && out->size[0] == 4 && number_at(out, 3) == 4);
+    CHECK(strstr(warning, "was resized since it had shape [2], which does not match the required output shape [4]"));
     CHECK(mt_tensor_version(out) == 1);
     mt_tensor_unref(r);
     CHECK(call_op(&r, MT_VARIANT_OUT, t, wide) == 0 && r == wide && number_at(wide, 1) == 2);
@@ -134,18 +124,15 @@ static void test_outputs(void)
                 "result type Float can't be cast to the desired output type Int");
     CHECK_ERROR(call_op(&r, MT_VARIANT_INPLACE, narrow, narrow), MT_ERR_RUNTIME, "can't be cast");
     CHECK(mt_tensor_version(narrow) == 0);
-    CHECK_ERROR(call_op(&r, MT_VARIANT_INPLACE, expanded, expanded), MT_ERR_RUNTIME,
-                "more than one element");
+    CHECK_ERROR(call_op(&r, MT_VARIANT_INPLACE, expanded, expanded), MT_ERR_RUNTIME, "more than one element");
     head = view(t, 1, SIZES(3), SIZES(1), 0);
     tail = view(t, 1, SIZES(3), SIZES(1), 1);
-    CHECK_ERROR(call_op(&r, MT_VARIANT_OUT, head, tail), MT_ERR_RUNTIME,
-                "some elements of the input tensor");
+    CHECK_ERROR(call_op(&r, MT_VARIANT_OUT, head, tail), MT_ERR_RUNTIME, "some elements of the input tensor");
     meta_allows_alias = 0;
-    CHECK(call_op(&r, MT_VARIANT_OUT, head, tail) == 0 && number_at(t, 0) == 0 &&
-          number_at(t, 1) == 1 && number_at(t, 2) == 2 && number_at(t, 3) == 3);
+    CHECK(call_op(&r, MT_VARIANT_OUT, head, tail) == 0 && number_at(t, 0) == 0 && number_at(t, 1) == 1 &&
+          number_at(t, 2) == 2 && number_at(t, 3) == 3);
     mt_tensor_unref(r);
-    CHECK(call_op(&r, MT_VARIANT_INPLACE, t, t) == 0 && number_at(t, 3) == 4 &&
-          mt_tensor_version(head) == 2);
+    CHECK(call_op(&r, MT_VARIANT_INPLACE, t, t) == 0 && number_at(t, 3) == 4 && mt_tensor_version(head) == 2);
     mt_tensor_unref(r);
     meta_allows_alias = 1;
     set_number(t, 0, 99); /* a failed op leaves no trace */
@@ -163,19 +150,15 @@ static void test_outputs(void)
 
 static void test_care(void)
 {
-    mt_tensor *t = make_range(MT_DTYPE_f32, 1, SIZES(3)), *r,
-              *big = make_range(MT_DTYPE_f32, 1, SIZES(300));
+    mt_tensor *t = make_range(MT_DTYPE_f32, 1, SIZES(3)), *r, *big = make_range(MT_DTYPE_f32, 1, SIZES(300));
 
     t->flags |= MT_FLAG_NEG; /* holds 0, -1, -2 */
-    CHECK(call_op(&r, MT_VARIANT_FUNCTION, t, NULL) == 0 && number_at(r, 2) == -1 &&
-          !(r->flags & MT_FLAG_NEG));
+    CHECK(call_op(&r, MT_VARIANT_FUNCTION, t, NULL) == 0 && number_at(r, 2) == -1 && !(r->flags & MT_FLAG_NEG));
     mt_tensor_unref(r);
-    CHECK(call_op(&r, MT_VARIANT_INPLACE, t, t) == 0 && number_at(t, 2) == 1 &&
-          (t->flags & MT_FLAG_NEG));
+    CHECK(call_op(&r, MT_VARIANT_INPLACE, t, t) == 0 && number_at(t, 2) == 1 && (t->flags & MT_FLAG_NEG));
     mt_tensor_unref(r);
     CHECK(mt_storage_resize(big->storage, 8) == 0);
-    CHECK_ERROR(call_op(&r, MT_VARIANT_FUNCTION, big, NULL), MT_ERR_RUNTIME,
-                "out of bounds for storage of size 8");
+    CHECK_ERROR(call_op(&r, MT_VARIANT_FUNCTION, big, NULL), MT_ERR_RUNTIME, "out of bounds for storage of size 8");
     CHECK_ERROR(call_op(&r, MT_VARIANT_INPLACE, big, big), MT_ERR_RUNTIME, "out of bounds");
     mt_tensor_unref(big);
     mt_tensor_unref(t);

@@ -20,8 +20,8 @@ static void combine(char *const *data, const int64_t *stride, int64_t n, const v
     double factor = *(const double *)params;
 
     for (int64_t i = 0; i < n; i++)
-        *(double *)(data[0] + i * stride[0]) = factor * *(const double *)(data[1] + i * stride[1]) +
-                                               *(const double *)(data[2] + i * stride[2]);
+        *(double *)(data[0] + i * stride[0]) =
+            factor * *(const double *)(data[1] + i * stride[1]) + *(const double *)(data[2] + i * stride[2]);
 }
 
 /* A tensor with random memory order over a random shape that broadcasts to (ndim, size). */
@@ -131,8 +131,7 @@ static void count_calls(char *const *data, const int64_t *stride, int64_t n, con
 
 static void test_merging(void)
 {
-    mt_tensor *t = make(MT_DTYPE_f32, 3, SIZES(4, 5, 6)),
-              *v = view(t, 3, SIZES(6, 4, 5), SIZES(1, 30, 6), 0);
+    mt_tensor *t = make(MT_DTYPE_f32, 3, SIZES(4, 5, 6)), *v = view(t, 3, SIZES(6, 4, 5), SIZES(1, 30, 6), 0);
     mt_tensor *w = view(t, 3, SIZES(4, 1, 6), SIZES(30, 6, 1), 0), *pair[2] = {t, w};
     int64_t log[3] = {0}, *p = log;
     mt_iter it;

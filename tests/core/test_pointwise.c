@@ -42,8 +42,7 @@ static void where_f32(char *const *d, const int64_t *s, int64_t n, const void *p
 {
     (void)params;
     for (int64_t i = 0; i < n; i++)
-        *(float *)(d[0] + i * s[0]) =
-            d[1][i * s[1]] ? *(float *)(d[2] + i * s[2]) : *(float *)(d[3] + i * s[3]);
+        *(float *)(d[0] + i * s[0]) = d[1][i * s[1]] ? *(float *)(d[2] + i * s[2]) : *(float *)(d[3] + i * s[3]);
 }
 
 static const mt_loop_row binary_rows[] = {{[MT_DTYPE_f32] = add_f32,
@@ -60,9 +59,7 @@ static const mt_loop_row ternary_rows[] = {{[MT_DTYPE_f32] = where_f32}};
 static const mt_arg_spec add_args[] = {
     {.name = "self", .kind = MT_ARG_TENSOR},
     {.name = "other", .kind = MT_ARG_TENSOR},
-    {.name = "alpha",
-     .kind = MT_ARG_SCALAR,
-     .dflt = {MT_ARG_SCALAR, {.scalar = {MT_CAT_INT, 0, {1}}}}},
+    {.name = "alpha", .kind = MT_ARG_SCALAR, .dflt = {MT_ARG_SCALAR, {.scalar = {MT_CAT_INT, 0, {1}}}}},
 };
 static const mt_pointwise_spec add_spec = {
     MT_FAMILY_BINARY, MT_PROMOTE_DEFAULT, 0, 2, {0, 1}, 1, {2}, 0xffff, 0.25f, false, {0}};
@@ -117,8 +114,8 @@ static mt_value number(mt_scalar s)
     return (mt_value){MT_ARG_SCALAR, {.scalar = s}};
 }
 
-static int call_op(mt_tensor **result, const mt_op *op, mt_variant variant, mt_tensor *out,
-                   mt_value a, mt_value b, mt_value c)
+static int call_op(mt_tensor **result, const mt_op *op, mt_variant variant, mt_tensor *out, mt_value a, mt_value b,
+                   mt_value c)
 {
     mt_value args[3] = {a, b, c};
     mt_call call;
@@ -153,10 +150,8 @@ static bool sum_is(mt_value a, mt_value b, mt_dtype dtype, int64_t at, double va
 
 static void test_promotion(void)
 {
-    mt_tensor *f = make_range(MT_DTYPE_f32, 2, SIZES(2, 3)),
-              *d = make_range(MT_DTYPE_f64, 1, SIZES(3));
-    mt_tensor *i = make_range(MT_DTYPE_i32, 2, SIZES(2, 1)),
-              *tiny = make_range(MT_DTYPE_i8, 1, SIZES(3)), *zero, *r;
+    mt_tensor *f = make_range(MT_DTYPE_f32, 2, SIZES(2, 3)), *d = make_range(MT_DTYPE_f64, 1, SIZES(3));
+    mt_tensor *i = make_range(MT_DTYPE_i32, 2, SIZES(2, 1)), *tiny = make_range(MT_DTYPE_i8, 1, SIZES(3)), *zero, *r;
     mt_tensor *h = make_range(MT_DTYPE_f16, 1, SIZES(3)), *b = make_range(MT_DTYPE_b8, 1, SIZES(3));
 
     CHECK(mt_tensor_full_0d(&zero, mt_scalar_from_double(0.5), MT_DTYPE_f64, MT_CPU) == 0);
@@ -166,34 +161,29 @@ static void test_promotion(void)
     CHECK(sum_is(tensor(i), tensor(zero), MT_DTYPE_f64, 1, 1.5));
     CHECK(sum_is(tensor(tiny), number(mt_scalar_from_int(200)), MT_DTYPE_i8, 1, -55));
     CHECK(sum_is(tensor(tiny), number(mt_scalar_from_double(0.25)), MT_DTYPE_f32, 2, 2.25));
-    CHECK(sum_is(number(mt_scalar_from_double(1)), number(mt_scalar_from_double(2)), MT_DTYPE_f32,
-                 0, 3));
+    CHECK(sum_is(number(mt_scalar_from_double(1)), number(mt_scalar_from_double(2)), MT_DTYPE_f32, 0, 3));
     /* 2 + 2047.06 is 2049.06, nearest half 2050; "plus" first rounds the number to 2047, then 2049
        to 2048 */
     CHECK(sum_is(tensor(h), number(mt_scalar_from_double(2047.06)), MT_DTYPE_f16, 2, 2050));
-    CHECK(call_op(&r, &plus, MT_VARIANT_FUNCTION, NULL, tensor(h),
-                  number(mt_scalar_from_double(2047.06)), one) == 0 &&
+    CHECK(call_op(&r, &plus, MT_VARIANT_FUNCTION, NULL, tensor(h), number(mt_scalar_from_double(2047.06)), one) == 0 &&
           number_at(r, 2) == 2048);
     mt_tensor_unref(r);
-    CHECK_ERROR(call_op(&r, &add, MT_VARIANT_FUNCTION, NULL, tensor(b), tensor(b), one),
-                MT_ERR_NOT_IMPLEMENTED, "\"add_cpu\" not implemented for 'Bool'");
-    CHECK(call_op(&r, &neg, MT_VARIANT_FUNCTION, NULL, tensor(i), none, none) == 0 &&
-          r->dtype == MT_DTYPE_f32 && number_at(r, 1) == -1);
+    CHECK_ERROR(call_op(&r, &add, MT_VARIANT_FUNCTION, NULL, tensor(b), tensor(b), one), MT_ERR_NOT_IMPLEMENTED,
+                "\"add_cpu\" not implemented for 'Bool'");
+    CHECK(call_op(&r, &neg, MT_VARIANT_FUNCTION, NULL, tensor(i), none, none) == 0 && r->dtype == MT_DTYPE_f32 &&
+          number_at(r, 1) == -1);
     mt_tensor_unref(r);
-    CHECK(call_op(&r, &less, MT_VARIANT_FUNCTION, NULL, tensor(f), tensor(i), none) == 0 &&
-          r->dtype == MT_DTYPE_b8 && number_at(r, 0) == 0 && number_at(r, 3) == 0);
+    CHECK(call_op(&r, &less, MT_VARIANT_FUNCTION, NULL, tensor(f), tensor(i), none) == 0 && r->dtype == MT_DTYPE_b8 &&
+          number_at(r, 0) == 0 && number_at(r, 3) == 0);
     mt_tensor_unref(r);
-    CHECK(call_op(&r, &where, MT_VARIANT_FUNCTION, NULL, tensor(b), tensor(f),
-                  number(mt_scalar_from_int(9))) == 0 &&
+    CHECK(call_op(&r, &where, MT_VARIANT_FUNCTION, NULL, tensor(b), tensor(f), number(mt_scalar_from_int(9))) == 0 &&
           number_at(r, 0) == 9 && number_at(r, 4) == 4);
     mt_tensor_unref(r);
+    CHECK_ERROR(call_op(&r, &where, MT_VARIANT_FUNCTION, NULL, tensor(f), tensor(f), tensor(f)), MT_ERR_RUNTIME,
+                "where expected condition to be a boolean tensor, but got a tensor with dtype Float");
     CHECK_ERROR(
-        call_op(&r, &where, MT_VARIANT_FUNCTION, NULL, tensor(f), tensor(f), tensor(f)),
-        MT_ERR_RUNTIME,
-        "where expected condition to be a boolean tensor, but got a tensor with dtype Float");
-    CHECK_ERROR(call_op(&r, &where, MT_VARIANT_FUNCTION, NULL, tensor(b), tensor(f),
-                        number(mt_scalar_from_double(1e300))),
-                MT_ERR_RUNTIME, "cannot be converted");
+        call_op(&r, &where, MT_VARIANT_FUNCTION, NULL, tensor(b), tensor(f), number(mt_scalar_from_double(1e300))),
+        MT_ERR_RUNTIME, "cannot be converted");
     mt_tensor_unref(f);
     mt_tensor_unref(d);
     mt_tensor_unref(i);
@@ -223,12 +213,10 @@ static void test_order(void)
               *c = make_range(MT_DTYPE_f32, 2, SIZES(2, 3));
     mt_tensor *cube = make_range(MT_DTYPE_f32, 3, SIZES(2, 3, 4)),
               *p = view(cube, 3, SIZES(4, 2, 3), SIZES(1, 12, 4), 0);
-    mt_tensor *row = make_range(MT_DTYPE_f32, 1, SIZES(3)),
-              *column = make_range(MT_DTYPE_f32, 3, SIZES(4, 1, 1));
+    mt_tensor *row = make_range(MT_DTYPE_f32, 1, SIZES(3)), *column = make_range(MT_DTYPE_f32, 3, SIZES(4, 1, 1));
 
     CHECK(stride_is(t, c, 1, 2, 0) && stride_is(c, t, 3, 1, 0));
-    CHECK(stride_is(p, row, 1, 12, 4) && stride_is(row, p, 1, 12, 4) &&
-          stride_is(column, p, 1, 12, 4));
+    CHECK(stride_is(p, row, 1, 12, 4) && stride_is(row, p, 1, 12, 4) && stride_is(column, p, 1, 12, 4));
     CHECK(stride_is(p, p, 1, 12, 4));
     mt_tensor_unref(base);
     mt_tensor_unref(t);
@@ -241,34 +229,28 @@ static void test_order(void)
 
 static void test_forms(void)
 {
-    mt_tensor *f = make_range(MT_DTYPE_f32, 2, SIZES(2, 3)),
-              *row = make_range(MT_DTYPE_f32, 1, SIZES(3)), *r;
+    mt_tensor *f = make_range(MT_DTYPE_f32, 2, SIZES(2, 3)), *row = make_range(MT_DTYPE_f32, 1, SIZES(3)), *r;
     mt_tensor *d = make(MT_DTYPE_f64, 1, SIZES(0)), *i = make_range(MT_DTYPE_i32, 1, SIZES(3)), *m;
 
-    CHECK(call_op(&r, &add, MT_VARIANT_INPLACE, f, tensor(f), tensor(row),
-                  number(mt_scalar_from_int(10))) == 0 &&
+    CHECK(call_op(&r, &add, MT_VARIANT_INPLACE, f, tensor(f), tensor(row), number(mt_scalar_from_int(10))) == 0 &&
           r == f);
     CHECK(number_at(f, 5) == 25 && mt_tensor_version(f) == 1);
     mt_tensor_unref(r);
-    CHECK_ERROR(call_op(&r, &add, MT_VARIANT_INPLACE, row, tensor(row), tensor(f), one),
-                MT_ERR_RUNTIME, "output with shape [3] doesn't match the broadcast shape [2, 3]");
-    CHECK(call_op(&r, &add, MT_VARIANT_OUT, d, tensor(row), tensor(row), one) == 0 &&
-          d->numel == 3 && number_at(d, 2) == 4);
+    CHECK_ERROR(call_op(&r, &add, MT_VARIANT_INPLACE, row, tensor(row), tensor(f), one), MT_ERR_RUNTIME,
+                "output with shape [3] doesn't match the broadcast shape [2, 3]");
+    CHECK(call_op(&r, &add, MT_VARIANT_OUT, d, tensor(row), tensor(row), one) == 0 && d->numel == 3 &&
+          number_at(d, 2) == 4);
     mt_tensor_unref(r);
-    CHECK_ERROR(call_op(&r, &add, MT_VARIANT_INPLACE, i, tensor(i),
-                        number(mt_scalar_from_double(1.5)), one),
+    CHECK_ERROR(call_op(&r, &add, MT_VARIANT_INPLACE, i, tensor(i), number(mt_scalar_from_double(1.5)), one),
                 MT_ERR_RUNTIME, "result type Float can't be cast to the desired output type Int");
-    CHECK(call_op(&r, &less, MT_VARIANT_INPLACE, row, tensor(row), number(mt_scalar_from_int(1)),
-                  none) == 0 &&
+    CHECK(call_op(&r, &less, MT_VARIANT_INPLACE, row, tensor(row), number(mt_scalar_from_int(1)), none) == 0 &&
           number_at(row, 0) == 1 && number_at(row, 2) == 0);
     mt_tensor_unref(r);
     CHECK(mt_tensor_new(&m, MT_DTYPE_f32, 1, SIZES(3), MT_META) == 0);
-    CHECK_ERROR(
-        call_op(&r, &add, MT_VARIANT_FUNCTION, NULL, tensor(row), tensor(m), one), MT_ERR_RUNTIME,
-        "Expected all tensors to be on the same device, but found at least two devices, meta and "
-        "cpu!");
-    CHECK(call_op(&r, &add, MT_VARIANT_FUNCTION, NULL, tensor(m), number(mt_scalar_from_int(1)),
-                  one) == 0 &&
+    CHECK_ERROR(call_op(&r, &add, MT_VARIANT_FUNCTION, NULL, tensor(row), tensor(m), one), MT_ERR_RUNTIME,
+                "Expected all tensors to be on the same device, but found at least two devices, meta and "
+                "cpu!");
+    CHECK(call_op(&r, &add, MT_VARIANT_FUNCTION, NULL, tensor(m), number(mt_scalar_from_int(1)), one) == 0 &&
           r->device.type == MT_DEVICE_META && r->dtype == MT_DTYPE_f32);
     mt_tensor_unref(r);
     mt_tensor_unref(m);
@@ -280,8 +262,7 @@ static void test_forms(void)
 
 static void test_short_road(void)
 {
-    mt_tensor *a = make_range(MT_DTYPE_f32, 2, SIZES(2, 3)),
-              *b = make_range(MT_DTYPE_f32, 2, SIZES(2, 3)), *r = NULL;
+    mt_tensor *a = make_range(MT_DTYPE_f32, 2, SIZES(2, 3)), *b = make_range(MT_DTYPE_f32, 2, SIZES(2, 3)), *r = NULL;
     mt_tensor *t = transposed(a), *big = make_range(MT_DTYPE_f32, 1, SIZES(300000)), *zero,
               *d = make(MT_DTYPE_f64, 1, SIZES(2));
 
@@ -290,21 +271,18 @@ static void test_short_road(void)
     mt_tensor_clear(&r);
     CHECK(mt_fast_binary(&r, &add, zero, b) == 1 && r->ndim == 2 && number_at(r, 5) == 10);
     mt_tensor_clear(&r);
-    CHECK(mt_fast_binary(&r, &less, a, zero) == 1 && r->dtype == MT_DTYPE_b8 &&
-          number_at(r, 4) == 1 && number_at(r, 5) == 0);
+    CHECK(mt_fast_binary(&r, &less, a, zero) == 1 && r->dtype == MT_DTYPE_b8 && number_at(r, 4) == 1 &&
+          number_at(r, 5) == 0);
     mt_tensor_clear(&r);
-    CHECK(mt_fast_binary_scalar(&r, &add, a, mt_scalar_from_int(2), false) == 1 &&
-          number_at(r, 5) == 7);
+    CHECK(mt_fast_binary_scalar(&r, &add, a, mt_scalar_from_int(2), false) == 1 && number_at(r, 5) == 7);
     mt_tensor_clear(&r);
-    CHECK(mt_fast_binary_scalar(&r, &less, a, mt_scalar_from_double(2.5), true) == 1 &&
-          number_at(r, 2) == 0 && number_at(r, 3) == 1);
+    CHECK(mt_fast_binary_scalar(&r, &less, a, mt_scalar_from_double(2.5), true) == 1 && number_at(r, 2) == 0 &&
+          number_at(r, 3) == 1);
     mt_tensor_clear(&r);
-    CHECK(mt_fast_unary(&r, &neg, big) == 1 && number_at(r, 299999) == -299999 &&
-          big->storage->pins == 0);
+    CHECK(mt_fast_unary(&r, &neg, big) == 1 && number_at(r, 299999) == -299999 && big->storage->pins == 0);
     mt_tensor_clear(&r);
     r = a;
-    CHECK(mt_fast_binary(&r, &add, a, b) == 1 && r == a && number_at(a, 5) == 10 &&
-          mt_tensor_version(a) == 1);
+    CHECK(mt_fast_binary(&r, &add, a, b) == 1 && r == a && number_at(a, 5) == 10 && mt_tensor_version(a) == 1);
     r = NULL;
     CHECK(mt_fast_binary(&r, &add, a, t) == 0 && mt_fast_binary(&r, &add, a, d) == 0 &&
           mt_fast_binary(&r, &add, a, big) == 0);

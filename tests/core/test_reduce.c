@@ -17,15 +17,14 @@ static void sum_init(char *state, int64_t n, const void *params)
     memset(state, 0, (size_t)n * sizeof(double));
 }
 
-#define SUM_STEP(name, type)                                                               \
-    static void name(char *state, const char *in, int64_t n_out, int64_t os, int64_t n_in, \
-                     int64_t is, int64_t first, const void *params)                        \
-    {                                                                                      \
-        (void)first, (void)params;                                                         \
-        for (int64_t o = 0; o < n_out; o++)                                                \
-            for (int64_t i = 0; i < n_in; i++)                                             \
-                ((double *)(void *)state)[o] +=                                            \
-                    (double)*(const type *)(const void *)(in + o * os + i * is);           \
+#define SUM_STEP(name, type)                                                                                          \
+    static void name(char *state, const char *in, int64_t n_out, int64_t os, int64_t n_in, int64_t is, int64_t first, \
+                     const void *params)                                                                              \
+    {                                                                                                                 \
+        (void)first, (void)params;                                                                                    \
+        for (int64_t o = 0; o < n_out; o++)                                                                           \
+            for (int64_t i = 0; i < n_in; i++)                                                                        \
+                ((double *)(void *)state)[o] += (double)*(const type *)(const void *)(in + o * os + i * is);          \
     }
 SUM_STEP(sum_step_f32, float)
 SUM_STEP(sum_step_f64, double)
@@ -38,13 +37,13 @@ static void sum_merge(char *state, const char *other, int64_t n, const void *par
         ((double *)(void *)state)[o] += ((const double *)(const void *)other)[o];
 }
 
-#define SUM_FINISH(name, type)                                                                     \
-    static void name(char *const *out, const int64_t *s, const char *state, int64_t n,             \
-                     int64_t count, const void *params)                                            \
-    {                                                                                              \
-        (void)count, (void)params;                                                                 \
-        for (int64_t o = 0; o < n; o++)                                                            \
-            *(type *)(void *)(out[0] + o * s[0]) = (type)((const double *)(const void *)state)[o]; \
+#define SUM_FINISH(name, type)                                                                        \
+    static void name(char *const *out, const int64_t *s, const char *state, int64_t n, int64_t count, \
+                     const void *params)                                                              \
+    {                                                                                                 \
+        (void)count, (void)params;                                                                    \
+        for (int64_t o = 0; o < n; o++)                                                               \
+            *(type *)(void *)(out[0] + o * s[0]) = (type)((const double *)(const void *)state)[o];    \
     }
 SUM_FINISH(sum_finish_f32, float)
 SUM_FINISH(sum_finish_f64, double)
@@ -66,8 +65,8 @@ static void max_init(char *state, int64_t n, const void *params)
         ((best *)(void *)state)[o] = (best){-INFINITY, 0};
 }
 
-static void max_step(char *state, const char *in, int64_t n_out, int64_t os, int64_t n_in,
-                     int64_t is, int64_t first, const void *params)
+static void max_step(char *state, const char *in, int64_t n_out, int64_t os, int64_t n_in, int64_t is, int64_t first,
+                     const void *params)
 {
     (void)params;
     for (int64_t o = 0; o < n_out; o++) {
@@ -90,8 +89,8 @@ static void max_merge(char *state, const char *other, int64_t n, const void *par
             ((best *)(void *)state)[o] = ((const best *)(const void *)other)[o];
 }
 
-static void max_finish(char *const *out, const int64_t *s, const char *state, int64_t n,
-                       int64_t count, const void *params)
+static void max_finish(char *const *out, const int64_t *s, const char *state, int64_t n, int64_t count,
+                       const void *params)
 {
     (void)count, (void)params;
     for (int64_t o = 0; o < n; o++) {
@@ -131,8 +130,7 @@ static const mt_op mean = {.name = "mean",
                            .meta = mt_meta_reduce,
                            .reduce = &mean_spec,
                            .kernel = {[MT_KEY_CPU] = mt_reduce_kernel}};
-static const mt_reduce_spec max_spec = {1,   MT_REDUCE_SAME,    1,     2,   -1, 0,
-                                        {0}, 1 << MT_DTYPE_f32, false, true};
+static const mt_reduce_spec max_spec = {1, MT_REDUCE_SAME, 1, 2, -1, 0, {0}, 1 << MT_DTYPE_f32, false, true};
 static const mt_op max = {.name = "max",
                           .args = args,
                           .n_args = 3,
@@ -141,8 +139,8 @@ static const mt_op max = {.name = "max",
                           .reduce = &max_spec,
                           .kernel = {[MT_KEY_CPU] = mt_reduce_kernel}};
 
-static int reduce(mt_tensor **result, const mt_op *op, mt_tensor *self, const int64_t *dims,
-                  int n_dims, bool keepdim, mt_dtype dtype, mt_tensor *out)
+static int reduce(mt_tensor **result, const mt_op *op, mt_tensor *self, const int64_t *dims, int n_dims, bool keepdim,
+                  mt_dtype dtype, mt_tensor *out)
 {
     mt_call call;
     int rc;
@@ -198,8 +196,7 @@ static mt_tensor *random_tensor(int ndim, const int64_t *size)
 
 /* Sum, maximum and its position for every output, the slow way; positions count reduced elements in
    logical order. */
-static bool agrees(const mt_tensor *t, uint64_t mask, const mt_tensor *total,
-                   mt_tensor *const *best_of)
+static bool agrees(const mt_tensor *t, uint64_t mask, const mt_tensor *total, mt_tensor *const *best_of)
 {
     static double sums[200000], highs[200000];
     static int64_t at[200000];
@@ -232,11 +229,9 @@ static bool agrees(const mt_tensor *t, uint64_t mask, const mt_tensor *total,
         }
     }
     for (int64_t i = 0; i < n_out; i++) {
-        if (number_at(total, i) !=
-            (total->dtype == MT_DTYPE_f32 ? (double)(float)sums[i] : sums[i]))
+        if (number_at(total, i) != (total->dtype == MT_DTYPE_f32 ? (double)(float)sums[i] : sums[i]))
             return false;
-        if (best_of && t->numel &&
-            (number_at(best_of[0], i) != highs[i] || number_at(best_of[1], i) != (double)at[i]))
+        if (best_of && t->numel && (number_at(best_of[0], i) != highs[i] || number_at(best_of[1], i) != (double)at[i]))
             return false;
     }
     return true;
@@ -295,16 +290,14 @@ static void test_split(void)
             uint64_t mask = UINT64_C(1) << dims[d][0] | UINT64_C(1) << dims[d][n - 1];
             mt_tensor *t = make(MT_DTYPE_f32, 3, shapes[s]), *total, *pair[2];
 
-            if (t->numel / (shapes[s][dims[d][0]] * (n == 2 ? shapes[s][dims[d][1]] : 1)) >
-                200000) {
+            if (t->numel / (shapes[s][dims[d][0]] * (n == 2 ? shapes[s][dims[d][1]] : 1)) > 200000) {
                 mt_tensor_unref(t);
                 continue;
             }
             for (int64_t i = 0; i < t->numel; i++)
                 set_number(t, i, (double)((i * 7919) % 1009));
             mt_set_num_threads((int)(1 + d % 3));
-            CHECK(reduce(&total, &sum, t, dims[d], n, false, MT_DTYPE_f64, NULL) == 0 &&
-                  total->dtype == MT_DTYPE_f64);
+            CHECK(reduce(&total, &sum, t, dims[d], n, false, MT_DTYPE_f64, NULL) == 0 && total->dtype == MT_DTYPE_f64);
             CHECK(reduce(pair, &max, t, dims[d], n, false, MT_DTYPE_NONE, NULL) == 0);
             CHECK(agrees(t, mask, total, pair));
             mt_tensor_unref(total);
@@ -330,27 +323,23 @@ static void test_split(void)
 
 static void test_dtypes(void)
 {
-    mt_tensor *t = make_range(MT_DTYPE_i32, 2, SIZES(2, 3)),
-              *f = make_range(MT_DTYPE_f32, 2, SIZES(2, 3)), *r[2], *out;
+    mt_tensor *t = make_range(MT_DTYPE_i32, 2, SIZES(2, 3)), *f = make_range(MT_DTYPE_f32, 2, SIZES(2, 3)), *r[2], *out;
     mt_tensor *b = make_range(MT_DTYPE_b8, 1, SIZES(4));
 
-    CHECK(reduce(r, &sum, t, SIZES(1), 1, false, MT_DTYPE_NONE, NULL) == 0 &&
-          r[0]->dtype == MT_DTYPE_i64 && number_at(r[0], 1) == 12);
+    CHECK(reduce(r, &sum, t, SIZES(1), 1, false, MT_DTYPE_NONE, NULL) == 0 && r[0]->dtype == MT_DTYPE_i64 &&
+          number_at(r[0], 1) == 12);
     mt_tensor_unref(r[0]);
-    CHECK(reduce(r, &sum, f, SIZES(1), 1, true, MT_DTYPE_i32, NULL) == 0 &&
-          r[0]->dtype == MT_DTYPE_i32 && r[0]->ndim == 2 && number_at(r[0], 1) == 12);
+    CHECK(reduce(r, &sum, f, SIZES(1), 1, true, MT_DTYPE_i32, NULL) == 0 && r[0]->dtype == MT_DTYPE_i32 &&
+          r[0]->ndim == 2 && number_at(r[0], 1) == 12);
     mt_tensor_unref(r[0]);
     out = make(MT_DTYPE_f64, 1, SIZES(2));
-    CHECK(reduce(r, &sum, t, SIZES(1), 1, false, MT_DTYPE_NONE, out) == 0 && r[0] == out &&
-          number_at(out, 0) == 3);
+    CHECK(reduce(r, &sum, t, SIZES(1), 1, false, MT_DTYPE_NONE, out) == 0 && r[0] == out && number_at(out, 0) == 3);
     mt_tensor_unref(r[0]);
     mt_tensor_unref(out);
-    CHECK_ERROR(
-        reduce(r, &mean, t, NULL, -1, false, MT_DTYPE_NONE, NULL), MT_ERR_RUNTIME,
-        "mean(): could not infer output dtype. Input dtype must be either a floating point "
-        "or complex dtype. Got: Int");
-    CHECK_ERROR(reduce(r, &mean, f, NULL, -1, false, MT_DTYPE_i64, NULL), MT_ERR_RUNTIME,
-                "Optional dtype must be");
+    CHECK_ERROR(reduce(r, &mean, t, NULL, -1, false, MT_DTYPE_NONE, NULL), MT_ERR_RUNTIME,
+                "mean(): could not infer output dtype. Input dtype must be either a floating point "
+                "or complex dtype. Got: Int");
+    CHECK_ERROR(reduce(r, &mean, f, NULL, -1, false, MT_DTYPE_i64, NULL), MT_ERR_RUNTIME, "Optional dtype must be");
     CHECK_ERROR(reduce(r, &sum, b, NULL, -1, false, MT_DTYPE_NONE, NULL), MT_ERR_NOT_IMPLEMENTED,
                 "\"sum_cpu\" not implemented for 'Bool'");
     out = make(MT_DTYPE_f64, 0, NULL);
@@ -378,10 +367,9 @@ static void test_empty(void)
     mt_tensor_unref(r[1]);
     CHECK_ERROR(reduce(r, &max, t, SIZES(0), 1, false, MT_DTYPE_NONE, NULL), MT_ERR_INDEX,
                 "max(): Expected reduction dim 0 to have non-zero size.");
-    CHECK_ERROR(
-        reduce(r, &max, t, NULL, -1, false, MT_DTYPE_NONE, NULL), MT_ERR_RUNTIME,
-        "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-        "reduction dim with the 'dim' argument.");
+    CHECK_ERROR(reduce(r, &max, t, NULL, -1, false, MT_DTYPE_NONE, NULL), MT_ERR_RUNTIME,
+                "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                "reduction dim with the 'dim' argument.");
     mt_tensor_unref(t);
 }
 

@@ -17,10 +17,8 @@ static void test_storage(void)
 
     CHECK(mt_storage_new_zeroed(&s, 16, MT_CPU) == 0 && (s->flags & MT_STORAGE_INLINE));
     strcpy(s->data, "hello");
-    CHECK(mt_storage_resize(s, 5000) == 0 && strcmp(s->data, "hello") == 0 &&
-          !(s->flags & MT_STORAGE_INLINE));
-    CHECK(mt_storage_resize(s, 6) == 0 && strcmp(s->data, "hello") == 0 &&
-          (s->flags & MT_STORAGE_SHRUNK));
+    CHECK(mt_storage_resize(s, 5000) == 0 && strcmp(s->data, "hello") == 0 && !(s->flags & MT_STORAGE_INLINE));
+    CHECK(mt_storage_resize(s, 6) == 0 && strcmp(s->data, "hello") == 0 && (s->flags & MT_STORAGE_SHRUNK));
     CHECK(mt_storage_resize(s, 0) == 0 && s->nbytes == 0 && mt_storage_resize(s, 9) == 0);
     mt_storage_pin(s);
     CHECK_ERROR(mt_storage_resize(s, 100), MT_ERR_RUNTIME, "in use");
@@ -51,15 +49,11 @@ static void test_tensor(void)
     CHECK_ERROR(mt_tensor_new(&t, MT_DTYPE_f32, 2, SIZES(2, -3), MT_CPU), MT_ERR_RUNTIME,
                 "Trying to create tensor with negative dimension -3: [2, -3]");
     CHECK(t == NULL);
-    CHECK_ERROR(
-        mt_tensor_new(&t, MT_DTYPE_f32, 2, SIZES((int64_t)1 << 40, (int64_t)1 << 40), MT_CPU),
-        MT_ERR_RUNTIME,
-        "Storage size calculation overflowed with sizes=[1099511627776, 1099511627776]");
-    CHECK_ERROR(
-        mt_tensor_new(&t, MT_DTYPE_f32, 3, SIZES(0, (int64_t)1 << 40, (int64_t)1 << 40), MT_CPU),
-        MT_ERR_RUNTIME, "Stride calculation overflowed");
-    CHECK_ERROR(mt_tensor_new_strided(&t, MT_DTYPE_f32, 1, SIZES(2), SIZES(-1), MT_CPU),
-                MT_ERR_RUNTIME,
+    CHECK_ERROR(mt_tensor_new(&t, MT_DTYPE_f32, 2, SIZES((int64_t)1 << 40, (int64_t)1 << 40), MT_CPU), MT_ERR_RUNTIME,
+                "Storage size calculation overflowed with sizes=[1099511627776, 1099511627776]");
+    CHECK_ERROR(mt_tensor_new(&t, MT_DTYPE_f32, 3, SIZES(0, (int64_t)1 << 40, (int64_t)1 << 40), MT_CPU),
+                MT_ERR_RUNTIME, "Stride calculation overflowed");
+    CHECK_ERROR(mt_tensor_new_strided(&t, MT_DTYPE_f32, 1, SIZES(2), SIZES(-1), MT_CPU), MT_ERR_RUNTIME,
                 "Storage size calculation overflowed with sizes=[2] and strides=[-1]");
     t = make(MT_DTYPE_f32, 3, SIZES(2, 0, 4));
     CHECK(t->numel == 0 && mt_tensor_is_contiguous(t) && t->stride[0] == 4 && t->stride[1] == 4);
@@ -71,18 +65,14 @@ static void test_tensor(void)
     CHECK(mt_tensor_new_like(&u, t, MT_DTYPE_f64) == 0 && u->ndim == 128);
     mt_tensor_unref(u);
     mt_tensor_unref(t);
-    CHECK_ERROR(mt_tensor_new(&t, MT_DTYPE_i64, 129, size, MT_CPU), MT_ERR_RUNTIME,
-                "more than 128 dims");
-    CHECK(mt_tensor_from_scalar(&t, mt_scalar_from_double(2.5)) == 0 &&
-          mt_tensor_is_wrapped_number(t) && t->ndim == 0);
+    CHECK_ERROR(mt_tensor_new(&t, MT_DTYPE_i64, 129, size, MT_CPU), MT_ERR_RUNTIME, "more than 128 dims");
+    CHECK(mt_tensor_from_scalar(&t, mt_scalar_from_double(2.5)) == 0 && mt_tensor_is_wrapped_number(t) && t->ndim == 0);
     CHECK(mt_tensor_item(&s, t) == 0 && s.v.d == 2.5);
     mt_tensor_unref(t);
-    CHECK(mt_tensor_full_0d(&t, mt_scalar_from_int(3), MT_DTYPE_bf16, MT_CPU) == 0 &&
-          number_at(t, 0) == 3);
+    CHECK(mt_tensor_full_0d(&t, mt_scalar_from_int(3), MT_DTYPE_bf16, MT_CPU) == 0 && number_at(t, 0) == 3);
     mt_tensor_unref(t);
     t = make(MT_DTYPE_f32, 1, SIZES(2));
-    CHECK_ERROR(mt_tensor_item(&s, t), MT_ERR_RUNTIME,
-                "a Tensor with 2 elements cannot be converted to Scalar");
+    CHECK_ERROR(mt_tensor_item(&s, t), MT_ERR_RUNTIME, "a Tensor with 2 elements cannot be converted to Scalar");
     mt_tensor_unref(t);
     CHECK(mt_tensor_new(&t, MT_DTYPE_f32, 1, SIZES(1), MT_META) == 0);
     CHECK_ERROR(mt_tensor_item(&s, t), MT_ERR_RUNTIME, "cannot be called on meta tensors");
@@ -95,11 +85,10 @@ static void test_layout_flags(void)
     int64_t stride[4];
 
     CHECK(!(t->flags & MT_FLAG_CHANNELS_LAST) && (t->flags & MT_FLAG_DENSE));
-    CHECK(mt_shape_channels_last_strides(stride, 4, t->size) == 0 && stride[0] == 60 &&
-          stride[1] == 1 && stride[2] == 15);
+    CHECK(mt_shape_channels_last_strides(stride, 4, t->size) == 0 && stride[0] == 60 && stride[1] == 1 &&
+          stride[2] == 15);
     CHECK(mt_tensor_new_strided(&v, MT_DTYPE_f32, 4, t->size, stride, MT_CPU) == 0);
-    CHECK((v->flags & MT_FLAG_CHANNELS_LAST) && (v->flags & MT_FLAG_DENSE) &&
-          !mt_tensor_is_contiguous(v));
+    CHECK((v->flags & MT_FLAG_CHANNELS_LAST) && (v->flags & MT_FLAG_DENSE) && !mt_tensor_is_contiguous(v));
     w = view(v, 4, SIZES(2, 3, 2, 5), v->stride, 0);
     CHECK(!(w->flags & (MT_FLAG_CHANNELS_LAST | MT_FLAG_DENSE | MT_FLAG_CONTIGUOUS)));
     mt_tensor_unref(w);
@@ -108,8 +97,7 @@ static void test_layout_flags(void)
     t = make(MT_DTYPE_f32, 4, SIZES(2, 1, 4, 4)); /* both formats at once */
     CHECK((t->flags & MT_FLAG_CHANNELS_LAST) && mt_tensor_is_contiguous(t));
     mt_tensor_unref(t);
-    CHECK_ERROR(mt_shape_channels_last_strides(stride, 3, SIZES(1, 2, 3)), MT_ERR_RUNTIME,
-                "required rank 4");
+    CHECK_ERROR(mt_shape_channels_last_strides(stride, 3, SIZES(1, 2, 3)), MT_ERR_RUNTIME, "required rank 4");
 }
 
 static void test_versions(void)
@@ -123,8 +111,7 @@ static void test_versions(void)
     CHECK(w->base == t && v->base == t && (v->flags & MT_FLAG_VIEW) && w->own_version == 1);
     mt_tensor_bump_version(w);
     CHECK(mt_tensor_version(t) == 2 && mt_tensor_version(v) == 2);
-    CHECK(mt_tensor_new_alias(&detached, v, true) == 0 &&
-          mt_tensor_new_alias(&data, v, false) == 0);
+    CHECK(mt_tensor_new_alias(&detached, v, true) == 0 && mt_tensor_new_alias(&data, v, false) == 0);
     CHECK(!(detached->flags & MT_FLAG_VIEW) && detached->base == NULL && detached->size[0] == 3);
     mt_tensor_bump_version(detached);
     mt_tensor_bump_version(data);
@@ -142,25 +129,20 @@ static void test_geometry(void)
     mt_tensor *t = make_range(MT_DTYPE_i32, 2, SIZES(2, 3)), *v;
     mt_storage *s;
 
-    CHECK_ERROR(
-        mt_tensor_from_storage(&v, t->storage, MT_DTYPE_i32, 1, SIZES(5), SIZES(1), 2),
-        MT_ERR_RUNTIME,
-        "setStorage: sizes [5], strides [1], storage offset 2, and itemsize 4 requiring a "
-        "storage size of 28 are out of bounds for storage of size 24");
-    CHECK_ERROR(mt_tensor_from_storage(&v, t->storage, MT_DTYPE_i32, 1, SIZES(1), SIZES(1), -1),
-                MT_ERR_RUNTIME, "invalid storage offset -1");
-    CHECK_ERROR(mt_tensor_from_storage(&v, t->storage, MT_DTYPE_i32, 1, SIZES(3),
-                                       SIZES((int64_t)1 << 62), 0),
+    CHECK_ERROR(mt_tensor_from_storage(&v, t->storage, MT_DTYPE_i32, 1, SIZES(5), SIZES(1), 2), MT_ERR_RUNTIME,
+                "setStorage: sizes [5], strides [1], storage offset 2, and itemsize 4 requiring a "
+                "storage size of 28 are out of bounds for storage of size 24");
+    CHECK_ERROR(mt_tensor_from_storage(&v, t->storage, MT_DTYPE_i32, 1, SIZES(1), SIZES(1), -1), MT_ERR_RUNTIME,
+                "invalid storage offset -1");
+    CHECK_ERROR(mt_tensor_from_storage(&v, t->storage, MT_DTYPE_i32, 1, SIZES(3), SIZES((int64_t)1 << 62), 0),
                 MT_ERR_RUNTIME, "overflowed");
     CHECK(mt_tensor_from_storage(&v, t->storage, MT_DTYPE_i32, 1, SIZES(2), SIZES(3), 2) == 0);
     CHECK(number_at(v, 1) == 5);
-    CHECK(mt_tensor_resize(v, 2, SIZES(2, 4)) == 0 && v->stride[0] == 4 &&
-          v->storage->nbytes == 40);
+    CHECK(mt_tensor_resize(v, 2, SIZES(2, 4)) == 0 && v->stride[0] == 4 && v->storage->nbytes == 40);
     CHECK(number_at(v, 3) == 5 && number_at(t, 5) == 5);
     CHECK_ERROR(mt_tensor_resize(v, 2, SIZES(-1, 4)), MT_ERR_RUNTIME, "negative");
     CHECK_ERROR(mt_tensor_resize(v, 2, SIZES((int64_t)1 << 61, 4)), MT_ERR_RUNTIME, "overflowed");
-    CHECK_ERROR(mt_tensor_resize(v, 2, SIZES((int64_t)1 << 50, 4)), MT_ERR_RUNTIME,
-                "can't allocate");
+    CHECK_ERROR(mt_tensor_resize(v, 2, SIZES((int64_t)1 << 50, 4)), MT_ERR_RUNTIME, "can't allocate");
     CHECK(v->ndim == 2 && v->size[0] == 2 && v->size[1] == 4 && v->numel == 8);
     CHECK(mt_tensor_resize(v, 7, SIZES(1, 1, 1, 1, 1, 1, 2)) == 0 && v->ndim == 7);
     CHECK(mt_tensor_set_geometry(v, 7, v->size, v->stride, 1) == 0 && v->offset == 1);
@@ -184,40 +166,35 @@ static void test_shapes(void)
     uint64_t mask;
     mt_tensor *t, *v;
 
-    CHECK(mt_shape_broadcast(&shape, 3, SIZES(4, 1, 3)) == 0 && shape.ndim == 3 &&
-          shape.size[0] == 4 && shape.size[1] == 2 && shape.size[2] == 3);
+    CHECK(mt_shape_broadcast(&shape, 3, SIZES(4, 1, 3)) == 0 && shape.ndim == 3 && shape.size[0] == 4 &&
+          shape.size[1] == 2 && shape.size[2] == 3);
     CHECK(mt_shape_broadcast(&shape, 1, SIZES(1)) == 0);
-    CHECK_ERROR(
-        mt_shape_broadcast(&shape, 1, SIZES(2)), MT_ERR_RUNTIME,
-        "The size of tensor a (3) must match the size of tensor b (2) at non-singleton "
-        "dimension 2");
+    CHECK_ERROR(mt_shape_broadcast(&shape, 1, SIZES(2)), MT_ERR_RUNTIME,
+                "The size of tensor a (3) must match the size of tensor b (2) at non-singleton "
+                "dimension 2");
     shape = (mt_shape){1, {0}};
     CHECK(mt_shape_broadcast(&shape, 2, SIZES(5, 1)) == 0 && shape.size[1] == 0);
     CHECK(mt_dim_wrap(&d, 0) == 0 && d == 0);
     d = 3;
-    CHECK_ERROR(mt_dim_wrap(&d, 0), MT_ERR_INDEX,
-                "(expected to be in range of [-1, 0], but got 3)");
+    CHECK_ERROR(mt_dim_wrap(&d, 0), MT_ERR_INDEX, "(expected to be in range of [-1, 0], but got 3)");
     CHECK(mt_dims_mask(&mask, SIZES(0, -1), 2, 3, true) == 0 && mask == 5);
     CHECK(mt_dims_mask(&mask, NULL, 0, 3, true) == 0 && mask == 7);
     CHECK(mt_dims_mask(&mask, SIZES(0), 0, 3, false) == 0 && mask == 0);
-    CHECK_ERROR(mt_dims_mask(&mask, SIZES(1, -2), 2, 3, true), MT_ERR_RUNTIME,
-                "dim 1 appears multiple times");
+    CHECK_ERROR(mt_dims_mask(&mask, SIZES(1, -2), 2, 3, true), MT_ERR_RUNTIME, "dim 1 appears multiple times");
     CHECK_ERROR(mt_dims_mask(&mask, NULL, 0, 70, true), MT_ERR_RUNTIME, "up to 64 dims");
     CHECK(mt_shape_infer(out, SIZES(2, -1), 2, 6) == 0 && out[1] == 3);
     CHECK_ERROR(mt_shape_infer(out, SIZES(4, -1), 2, 6), MT_ERR_RUNTIME,
                 "shape '[4, -1]' is invalid for input of size 6");
     CHECK_ERROR(mt_shape_infer(out, SIZES(-1, -1), 2, 6), MT_ERR_RUNTIME, "only one dimension");
     CHECK_ERROR(mt_shape_infer(out, SIZES(-1, 0), 2, 0), MT_ERR_RUNTIME, "ambiguous");
-    CHECK_ERROR(mt_shape_infer(out, SIZES(-2, 3), 2, 6), MT_ERR_RUNTIME,
-                "invalid shape dimension -2 at index 0");
-    CHECK_ERROR(mt_shape_infer(out, SIZES((int64_t)1 << 62, 4), 2, 0), MT_ERR_RUNTIME,
-                "invalid for input of size 0");
+    CHECK_ERROR(mt_shape_infer(out, SIZES(-2, 3), 2, 6), MT_ERR_RUNTIME, "invalid shape dimension -2 at index 0");
+    CHECK_ERROR(mt_shape_infer(out, SIZES((int64_t)1 << 62, 4), 2, 0), MT_ERR_RUNTIME, "invalid for input of size 0");
     t = make(MT_DTYPE_f32, 2, SIZES(4, 6));
     CHECK(mt_shape_view_strides(out, t, 3, SIZES(2, 2, 6)) && out[0] == 12 && out[1] == 6);
     v = transposed(t);
     CHECK(!mt_shape_view_strides(out, v, 1, SIZES(24)));
-    CHECK(mt_shape_view_strides(out, v, 4, SIZES(2, 3, 2, 2)) && out[0] == 3 && out[1] == 1 &&
-          out[2] == 12 && out[3] == 6);
+    CHECK(mt_shape_view_strides(out, v, 4, SIZES(2, 3, 2, 2)) && out[0] == 3 && out[1] == 1 && out[2] == 12 &&
+          out[3] == 6);
     mt_shape_strides_like(out, v);
     CHECK(out[0] == 1 && out[1] == 6);
     mt_tensor_unref(v);
@@ -232,22 +209,16 @@ static void test_overlap(void)
 {
     mt_tensor *t = make(MT_DTYPE_f32, 1, SIZES(6)), *a = view(t, 1, SIZES(4), SIZES(1), 0);
     mt_tensor *b = view(t, 1, SIZES(4), SIZES(1), 1), *c = view(t, 1, SIZES(2), SIZES(1), 4);
-    mt_tensor *expanded = view(t, 2, SIZES(3, 6), SIZES(0, 1), 0),
-              *odd = view(t, 1, SIZES(3), SIZES(2), 0);
-    mt_tensor *square = view(t, 2, SIZES(2, 2), SIZES(2, 1), 0),
-              *turned = view(t, 2, SIZES(2, 2), SIZES(1, 2), 0);
+    mt_tensor *expanded = view(t, 2, SIZES(3, 6), SIZES(0, 1), 0), *odd = view(t, 1, SIZES(3), SIZES(2), 0);
+    mt_tensor *square = view(t, 2, SIZES(2, 2), SIZES(2, 1), 0), *turned = view(t, 2, SIZES(2, 2), SIZES(1, 2), 0);
 
     CHECK(mt_overlap_between(a, b) == MT_OVERLAP_YES && mt_overlap_between(a, c) == MT_OVERLAP_NO);
-    CHECK(mt_overlap_between(a, a) == MT_OVERLAP_FULL &&
-          mt_overlap_between(a, odd) == MT_OVERLAP_TOO_HARD);
+    CHECK(mt_overlap_between(a, a) == MT_OVERLAP_FULL && mt_overlap_between(a, odd) == MT_OVERLAP_TOO_HARD);
     CHECK(mt_overlap_between(square, turned) == MT_OVERLAP_YES);
-    CHECK(mt_overlap_internal(expanded) == MT_OVERLAP_YES &&
-          mt_overlap_internal(t) == MT_OVERLAP_NO);
+    CHECK(mt_overlap_internal(expanded) == MT_OVERLAP_YES && mt_overlap_internal(t) == MT_OVERLAP_NO);
     CHECK(mt_overlap_internal(odd) == MT_OVERLAP_TOO_HARD);
-    CHECK_ERROR(mt_assert_no_internal_overlap(expanded), MT_ERR_RUNTIME,
-                "single memory location. Please clone()");
-    CHECK_ERROR(mt_assert_no_partial_overlap(a, b), MT_ERR_RUNTIME,
-                "some elements of the input tensor");
+    CHECK_ERROR(mt_assert_no_internal_overlap(expanded), MT_ERR_RUNTIME, "single memory location. Please clone()");
+    CHECK_ERROR(mt_assert_no_partial_overlap(a, b), MT_ERR_RUNTIME, "some elements of the input tensor");
     mt_tensor_unref(a);
     mt_tensor_unref(b);
     mt_tensor_unref(c);

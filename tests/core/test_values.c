@@ -10,9 +10,8 @@ static void test_promotion(void)
 {
     static const char table[MT_DTYPE_COUNT][MT_DTYPE_COUNT + 1] = {
         /* columns: bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 c128; values: index as a letter */
-        "abcdefghijkl", "bbddefghijkl", "cdcdefghijkl", "ddddefghijkl",
-        "eeeeefghijkl", "ffffffghijkl", "gggggggiijkl", "hhhhhhihijkl",
-        "iiiiiiiiijkl", "jjjjjjjjjjll", "kkkkkkkkklkl", "llllllllllll",
+        "abcdefghijkl", "bbddefghijkl", "cdcdefghijkl", "ddddefghijkl", "eeeeefghijkl", "ffffffghijkl",
+        "gggggggiijkl", "hhhhhhihijkl", "iiiiiiiiijkl", "jjjjjjjjjjll", "kkkkkkkkklkl", "llllllllllll",
     };
     mt_promotion p = MT_PROMOTION_INIT;
 
@@ -37,10 +36,8 @@ static void test_promotion(void)
     mt_promotion_add(&p, MT_DTYPE_b8, 1, false);
     mt_promotion_add(&p, MT_DTYPE_u8, 0, false);
     CHECK(mt_promotion_result(&p) == MT_DTYPE_u8);
-    CHECK(mt_dtype_can_cast(MT_DTYPE_i64, MT_DTYPE_u8) &&
-          mt_dtype_can_cast(MT_DTYPE_f64, MT_DTYPE_f16));
-    CHECK(!mt_dtype_can_cast(MT_DTYPE_f16, MT_DTYPE_i64) &&
-          !mt_dtype_can_cast(MT_DTYPE_u8, MT_DTYPE_b8));
+    CHECK(mt_dtype_can_cast(MT_DTYPE_i64, MT_DTYPE_u8) && mt_dtype_can_cast(MT_DTYPE_f64, MT_DTYPE_f16));
+    CHECK(!mt_dtype_can_cast(MT_DTYPE_f16, MT_DTYPE_i64) && !mt_dtype_can_cast(MT_DTYPE_u8, MT_DTYPE_b8));
     CHECK(!mt_dtype_table[MT_DTYPE_u8].is_signed && !mt_dtype_table[MT_DTYPE_b8].is_signed);
     CHECK(mt_dtype_table[MT_DTYPE_i8].is_signed && mt_dtype_table[MT_DTYPE_c64].is_signed);
 }
@@ -72,32 +69,24 @@ static void test_numbers(void)
     CHECK(mt_scalar_to_int(mt_scalar_from_double(-2.9)) == -2 &&
           mt_scalar_to_int(mt_scalar_from_double(1e30)) == INT64_MAX);
     big.is_unsigned = 1;
-    CHECK(mt_scalar_to_double(big) == 0x1p64 && mt_scalar_to_int(big) == INT64_MAX &&
-          mt_scalar_is_true(big));
+    CHECK(mt_scalar_to_double(big) == 0x1p64 && mt_scalar_to_int(big) == INT64_MAX && mt_scalar_is_true(big));
     CHECK_ERROR(mt_scalar_store_checked(e, MT_DTYPE_u8, mt_scalar_from_int(300)), MT_ERR_RUNTIME,
                 "value cannot be converted to type uint8_t without overflow");
-    CHECK_ERROR(mt_scalar_store_checked(e, MT_DTYPE_u8, mt_scalar_from_int(-300)), MT_ERR_RUNTIME,
-                "uint8_t");
-    CHECK_ERROR(mt_scalar_store_checked(e, MT_DTYPE_f16, mt_scalar_from_double(1e6)),
-                MT_ERR_RUNTIME, "c10::Half");
-    CHECK_ERROR(mt_scalar_store_checked(e, MT_DTYPE_f32, mt_scalar_from_complex(1, 2)),
-                MT_ERR_RUNTIME, "float");
-    CHECK_ERROR(mt_scalar_store_checked(e, MT_DTYPE_c64, mt_scalar_from_double(1e300)),
-                MT_ERR_RUNTIME, "complex<float>");
-    CHECK_ERROR(mt_scalar_store_checked(e, MT_DTYPE_i32, mt_scalar_from_double(INFINITY)),
-                MT_ERR_RUNTIME, "type int ");
-    CHECK_ERROR(mt_scalar_store_checked(e, MT_DTYPE_i64, mt_scalar_from_double(0x1p63)),
-                MT_ERR_RUNTIME, "int64_t");
+    CHECK_ERROR(mt_scalar_store_checked(e, MT_DTYPE_u8, mt_scalar_from_int(-300)), MT_ERR_RUNTIME, "uint8_t");
+    CHECK_ERROR(mt_scalar_store_checked(e, MT_DTYPE_f16, mt_scalar_from_double(1e6)), MT_ERR_RUNTIME, "c10::Half");
+    CHECK_ERROR(mt_scalar_store_checked(e, MT_DTYPE_f32, mt_scalar_from_complex(1, 2)), MT_ERR_RUNTIME, "float");
+    CHECK_ERROR(mt_scalar_store_checked(e, MT_DTYPE_c64, mt_scalar_from_double(1e300)), MT_ERR_RUNTIME,
+                "complex<float>");
+    CHECK_ERROR(mt_scalar_store_checked(e, MT_DTYPE_i32, mt_scalar_from_double(INFINITY)), MT_ERR_RUNTIME, "type int ");
+    CHECK_ERROR(mt_scalar_store_checked(e, MT_DTYPE_i64, mt_scalar_from_double(0x1p63)), MT_ERR_RUNTIME, "int64_t");
     CHECK_ERROR(mt_scalar_store_checked(e, MT_DTYPE_i64, big), MT_ERR_RUNTIME, "int64_t");
-    CHECK(mt_scalar_store_checked(e, MT_DTYPE_u8, mt_scalar_from_int(-1)) == 0 &&
-          (unsigned char)e[0] == 255);
+    CHECK(mt_scalar_store_checked(e, MT_DTYPE_u8, mt_scalar_from_int(-1)) == 0 && (unsigned char)e[0] == 255);
     CHECK(mt_scalar_store_checked(e, MT_DTYPE_f16, mt_scalar_from_double(INFINITY)) == 0);
     CHECK(mt_scalar_store_checked(e, MT_DTYPE_b8, mt_scalar_from_complex(0, 1)) == 0 && e[0] == 1);
     CHECK(mt_scalar_store_checked(e, MT_DTYPE_f32, big) == 0);
     CHECK(mt_scalar_equals_int(mt_scalar_from_complex(1, 0), 1) &&
           !mt_scalar_equals_int(mt_scalar_from_complex(1, 1), 1));
-    CHECK(mt_scalar_dtype(mt_scalar_from_bool(true)) == MT_DTYPE_b8 &&
-          mt_scalar_dtype(big) == MT_DTYPE_i64);
+    CHECK(mt_scalar_dtype(mt_scalar_from_bool(true)) == MT_DTYPE_b8 && mt_scalar_dtype(big) == MT_DTYPE_i64);
 }
 
 static void test_devices(void)
@@ -105,8 +94,7 @@ static void test_devices(void)
     char text[24];
     mt_device d = {MT_DEVICE_CPU, 3}, cuda = {MT_DEVICE_CUDA, 1};
 
-    CHECK(strcmp(mt_device_format(text, cuda), "cuda:1") == 0 &&
-          strcmp(mt_device_format(text, MT_META), "meta") == 0);
+    CHECK(strcmp(mt_device_format(text, cuda), "cuda:1") == 0 && strcmp(mt_device_format(text, MT_META), "meta") == 0);
     CHECK(mt_device_check(&d) == 0 && mt_device_equal(d, MT_CPU));
     CHECK_ERROR(mt_device_check(&cuda), MT_ERR_RUNTIME, "not compiled with CUDA");
 }
@@ -151,8 +139,7 @@ static void test_generator(void)
     CHECK(memcmp(state + 8, again + 8, sizeof(state) - 8) == 0);
     CHECK_ERROR(mt_generator_set_state(g, state, 5048), MT_ERR_RUNTIME, "5048");
     state[8] = 200;
-    CHECK_ERROR(mt_generator_set_state(g, state, sizeof(state)), MT_ERR_RUNTIME,
-                "Invalid mt19937 state");
+    CHECK_ERROR(mt_generator_set_state(g, state, sizeof(state)), MT_ERR_RUNTIME, "Invalid mt19937 state");
     CHECK(mt_generator_default() == mt_generator_default());
     CHECK(mt_generator_random_seed() != mt_generator_random_seed());
     mt_generator_unref(g);

@@ -9,8 +9,7 @@
 #include "base/parallel.h"
 #include "cpu/copy.h"
 
-void mt_parallel_for(int64_t n, double ns_per_item, int64_t align, mt_parallel_body *body,
-                     void *ctx)
+void mt_parallel_for(int64_t n, double ns_per_item, int64_t align, mt_parallel_body *body, void *ctx)
 {
     int64_t cut = n / 2 / align * align;
 
@@ -31,8 +30,7 @@ static uint64_t random_below(uint64_t n)
 }
 
 /* Strides of a dense layout whose innermost dim is order[0], with a gap. */
-static int64_t lay_out(int64_t *stride, const int *order, const int64_t *size, int ndim,
-                       int64_t itemsize, int64_t gap)
+static int64_t lay_out(int64_t *stride, const int *order, const int64_t *size, int ndim, int64_t itemsize, int64_t gap)
 {
     int64_t bytes = itemsize * gap;
 

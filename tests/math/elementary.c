@@ -70,8 +70,8 @@ static void report(const char *name, double worst, double at, double bound)
     failures += !(worst <= bound);
 }
 
-static void check32(const char *name, loop32 *loop, double (*exact)(double), bool (*is_rare)(float),
-                    double bound, uint64_t step)
+static void check32(const char *name, loop32 *loop, double (*exact)(double), bool (*is_rare)(float), double bound,
+                    uint64_t step)
 {
     static float in[COUNT], out[COUNT];
     double worst = 0, at = 0;
@@ -103,16 +103,21 @@ static double sample(int round, uint64_t bits)
     double unit = (double)(int64_t)bits * 0x1p-63;
 
     switch (round % 5) {
-    case 0: return mt_from_bits_f64(bits);
-    case 1: return unit * 4;
-    case 2: return unit * 700;
-    case 3: return ldexp(unit, -(int)(random_bits() % 60));
-    default: return 1 + unit * 0.5;
+    case 0:
+        return mt_from_bits_f64(bits);
+    case 1:
+        return unit * 4;
+    case 2:
+        return unit * 700;
+    case 3:
+        return ldexp(unit, -(int)(random_bits() % 60));
+    default:
+        return 1 + unit * 0.5;
     }
 }
 
-static void check64(const char *name, loop64 *loop, long double (*exact)(long double),
-                    bool (*is_rare)(double), double bound, int rounds)
+static void check64(const char *name, loop64 *loop, long double (*exact)(long double), bool (*is_rare)(double),
+                    double bound, int rounds)
 {
     static double in[COUNT], out[COUNT];
     const double special[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 5e-324, 1e308, -1e308, 709.9, -745.2};
@@ -146,25 +151,50 @@ static long double sigmoidl(long double x)
     return 1.0L / (1.0L + expl(-x));
 }
 
-#define LOOPS(fname)                                                         \
-    static void fname##_loop32(float *out, const float *in, int n)           \
-    {                                                                        \
-        for (int i = 0; i < n; i++)                                          \
-            out[i] = mt_##fname##_f32(in[i]);                                \
+#define LOOPS(fname)                                               \
+    static void fname##_loop32(float *out, const float *in, int n) \
+    {                                                              \
+        for (int i = 0; i < n; i++)                                \
+            out[i] = mt_##fname##_f32(in[i]);                      \
     }
-#define LOOPS_BOTH(fname)                                                    \
-    LOOPS(fname)                                                             \
-    static void fname##_loop64(double *out, const double *in, int n)         \
-    {                                                                        \
-        for (int i = 0; i < n; i++)                                          \
-            out[i] = mt_##fname##_f64(in[i]);                                \
+#define LOOPS_BOTH(fname)                                            \
+    LOOPS(fname)                                                     \
+    static void fname##_loop64(double *out, const double *in, int n) \
+    {                                                                \
+        for (int i = 0; i < n; i++)                                  \
+            out[i] = mt_##fname##_f64(in[i]);                        \
     }
-LOOPS_BOTH(exp) LOOPS_BOTH(exp_fast) LOOPS_BOTH(exp_down) LOOPS_BOTH(exp_plain) LOOPS_BOTH(exp2) LOOPS_BOTH(expm1)
-LOOPS_BOTH(log) LOOPS_BOTH(log_fast) LOOPS_BOTH(log2) LOOPS_BOTH(log2_fast) LOOPS_BOTH(log10) LOOPS_BOTH(log10_fast)
-LOOPS_BOTH(log1p) LOOPS_BOTH(log1p_fast) LOOPS_BOTH(tanh) LOOPS_BOTH(tanh_fast) LOOPS_BOTH(sigmoid)
-LOOPS_BOTH(sigmoid_fast) LOOPS_BOTH(sigmoid_quick) LOOPS_BOTH(erf) LOOPS_BOTH(sin_fast) LOOPS_BOTH(cos_fast)
-LOOPS_BOTH(tan_fast) LOOPS(asin) LOOPS(acos) LOOPS(atan) LOOPS(sinh_fast) LOOPS(cosh_fast) LOOPS(asinh_fast)
-LOOPS(acosh_fast) LOOPS(atanh_fast)
+LOOPS_BOTH(exp)
+LOOPS_BOTH(exp_fast)
+LOOPS_BOTH(exp_down)
+LOOPS_BOTH(exp_plain)
+LOOPS_BOTH(exp2)
+LOOPS_BOTH(expm1)
+LOOPS_BOTH(log)
+LOOPS_BOTH(log_fast)
+LOOPS_BOTH(log2)
+LOOPS_BOTH(log2_fast)
+LOOPS_BOTH(log10)
+LOOPS_BOTH(log10_fast)
+LOOPS_BOTH(log1p)
+LOOPS_BOTH(log1p_fast)
+LOOPS_BOTH(tanh)
+LOOPS_BOTH(tanh_fast)
+LOOPS_BOTH(sigmoid)
+LOOPS_BOTH(sigmoid_fast)
+LOOPS_BOTH(sigmoid_quick)
+LOOPS_BOTH(erf)
+LOOPS_BOTH(sin_fast)
+LOOPS_BOTH(cos_fast)
+LOOPS_BOTH(tan_fast)
+LOOPS(asin)
+LOOPS(acos)
+LOOPS(atan)
+LOOPS(sinh_fast)
+LOOPS(cosh_fast)
+LOOPS(asinh_fast)
+LOOPS(acosh_fast)
+LOOPS(atanh_fast)
 
 /* Where the forms that are not exact everywhere may be asked. */
 static bool never32(float x)
@@ -206,11 +236,11 @@ int main(int argc, char **argv)
     const char *only = argc > 2 ? argv[2] : NULL;
     int rounds = step < 100 ? 200 : 20;
 
-#define CHECK32(fname, exact, rare, bound)                            \
-    if (!only || strcmp(only, #fname) == 0)                           \
+#define CHECK32(fname, exact, rare, bound)  \
+    if (!only || strcmp(only, #fname) == 0) \
     check32(#fname " f32", fname##_loop32, exact, rare, (bound), step)
-#define CHECK64(fname, exact, rare, bound)                            \
-    if (!only || strcmp(only, #fname) == 0)                           \
+#define CHECK64(fname, exact, rare, bound)  \
+    if (!only || strcmp(only, #fname) == 0) \
     check64(#fname " f64", fname##_loop64, exact, rare, (bound), rounds)
 
     CHECK32(exp, exp, never32, 1.0);

@@ -15,8 +15,7 @@ static void expect(int ok, const char *what, uint32_t bits)
 }
 
 /* Is `r` the nearest of the 16-bit numbers to x, with the even one at ties? `to_float` is exact. */
-static int is_nearest(float x, uint16_t r, float (*to_float)(uint16_t), uint16_t infinity,
-                      float overflow)
+static int is_nearest(float x, uint16_t r, float (*to_float)(uint16_t), uint16_t infinity, float overflow)
 {
     uint16_t sign = (uint16_t)(mt_bits_f32(x) >> 16 & 0x8000u), mag = r & 0x7fffu;
     double a = fabs((double)x), below, above, here;
@@ -65,11 +64,13 @@ int main(void)
         if ((h >> 10 & 31) != 31)
             expect((double)mt_f16_to_f32(h) == decode(h), "float16 value", u);
         expect(is_nan16 ? isnan(mt_f16_to_f32(h)) != 0 : mt_f32_to_f16(mt_f16_to_f32(h)) == h, "float16 and back", u);
-        expect(is_nan_brain ? isnan(mt_bf16_to_f32(h)) != 0 : mt_f32_to_bf16(mt_bf16_to_f32(h)) == h, "bfloat16 and back", u);
+        expect(is_nan_brain ? isnan(mt_bf16_to_f32(h)) != 0 : mt_f32_to_bf16(mt_bf16_to_f32(h)) == h,
+               "bfloat16 and back", u);
     }
     mt_vec_f16_to_f32(wide, all, 65535); /* an odd count: the last block is short */
     for (uint32_t u = 0; u < 65535; u++)
-        expect(isnan(wide[u]) ? isnan(mt_f16_to_f32(all[u])) != 0 : wide[u] == mt_f16_to_f32(all[u]), "vector float16", u);
+        expect(isnan(wide[u]) ? isnan(mt_f16_to_f32(all[u])) != 0 : wide[u] == mt_f16_to_f32(all[u]), "vector float16",
+               u);
     for (uint32_t block = 0; block < 65536; block++) {
         for (uint32_t i = 0; i < 8; i++)
             wide[i] = mt_from_bits_f32(block << 16 | (i * 0x2493u & 0xffffu));

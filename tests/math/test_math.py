@@ -1,5 +1,6 @@
 """Compiles the C programs of this folder and runs them: the elementary functions and the half formats at every ISA level of this
 machine, the copies under the sanitizers, the formulas as C++."""
+
 import os
 import platform
 import shutil
@@ -12,10 +13,19 @@ CSRC = os.path.join(HERE, "..", "..", "csrc")
 CC = os.environ.get("CC", "gcc")
 CXX = os.environ.get("CXX", "g++")
 WARN = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I" + CSRC]
-LOOPS = ["-std=gnu17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]  # as csrc/cpu is compiled
+LOOPS = [
+    "-std=gnu17",
+    "-O3",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+]  # as csrc/cpu is compiled
 SANITIZE = ["-std=gnu17", "-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-LEVELS = {"v2": ["-march=x86-64-v2"], "v3": ["-march=x86-64-v3"],
-          "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"]}
+LEVELS = {
+    "v2": ["-march=x86-64-v2"],
+    "v3": ["-march=x86-64-v3"],
+    "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
+}
 NEEDS = {"v2": "sse4_2", "v3": "avx2", "v4": "avx512vl"}
 
 pytestmark = pytest.mark.skipif(shutil.which(CC) is None, reason="no C compiler")
@@ -51,8 +61,12 @@ def test_halves(tmp_path, level):
 
 
 def test_copies(tmp_path):
-    run(tmp_path, "copies.c", SANITIZE + ["-ffunction-sections", "-Wl,--gc-sections"],
-        extra=["cpu/copy.c", "cpu/move.c", "cpu/transpose.c"])
+    run(
+        tmp_path,
+        "copies.c",
+        SANITIZE + ["-ffunction-sections", "-Wl,--gc-sections"],
+        extra=["cpu/copy.c", "cpu/move.c", "cpu/transpose.c"],
+    )
 
 
 @pytest.mark.skipif(shutil.which(CXX) is None, reason="no C++ compiler")

@@ -71,7 +71,7 @@ def test_bad_input(torch):
         torch.linalg.qr(a[0, 0])
     with pytest.raises(RuntimeError, match="Expected a floating point or complex tensor as input. Got Int"):
         torch.linalg.svdvals(a.int())
-    with pytest.raises(NotImplementedError, match='"geqrf_cpu" not implemented for \'Half\''):
+    with pytest.raises(NotImplementedError, match="\"geqrf_cpu\" not implemented for 'Half'"):
         torch.linalg.qr(a.half())
     with pytest.raises(RuntimeError, match="Order 3 not supported"):
         torch.linalg.matrix_norm(a, 3)

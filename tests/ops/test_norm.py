@@ -1,4 +1,5 @@
 """Normalisation: values against formulas in float64, running statistics, memory orders, half types, error texts."""
+
 import math
 
 import pytest
@@ -98,14 +99,22 @@ def test_half_dtypes(torch, name):
     assert [g.dtype for g in grads] == [half, torch.float32]
 
 
-@pytest.mark.parametrize("dtype,match", [("float32", "expect parameter to have scalar type of Float"),
-                                         ("float64", "all inputs must share same datatype")])
+@pytest.mark.parametrize(
+    "dtype,match",
+    [
+        ("float32", "expect parameter to have scalar type of Float"),
+        ("float64", "all inputs must share same datatype"),
+    ],
+)
 def test_mixed_dtypes(torch, dtype, match):
     x = torch.randn(3, 4, dtype=getattr(torch, dtype))
     other = torch.float64 if dtype == "float32" else torch.float32
     w = torch.ones(4, dtype=other)
-    for call in (lambda: torch.layer_norm(x, [4], w), lambda: torch.group_norm(x, 2, w),
-                 lambda: torch.batch_norm(x, w, None, None, None, True, 0.1, 1e-5, False)):
+    for call in (
+        lambda: torch.layer_norm(x, [4], w),
+        lambda: torch.group_norm(x, 2, w),
+        lambda: torch.batch_norm(x, w, None, None, None, True, 0.1, 1e-5, False),
+    ):
         with pytest.raises(RuntimeError, match=match):
             call()
     with pytest.raises(RuntimeError, match="expected scalar type"):
@@ -119,7 +128,9 @@ def orders(torch, x):
     yield x.transpose(0, -1).contiguous().transpose(0, -1)
 
 
-@pytest.mark.parametrize("shape", [(40, 3), (300, 70), (2, 3, 4), (3, 4, 5, 6), (2, 3, 70, 71), (2, 3, 2, 3, 4)])
+@pytest.mark.parametrize(
+    "shape", [(40, 3), (300, 70), (2, 3, 4), (3, 4, 5, 6), (2, 3, 70, 71), (2, 3, 2, 3, 4)]
+)
 def test_batch_norm_orders(torch, shape):
     torch.manual_seed(2)
     dims = [0] + list(range(2, len(shape)))
@@ -152,7 +163,9 @@ def test_batch_norm_second_order(torch, train):
         return y * w[:, None] + b[:, None]
 
     def ours(x, w, b):
-        return torch.batch_norm(x, w, b, None if train else mean, None if train else var, train, 0.1, 1e-3, False)
+        return torch.batch_norm(
+            x, w, b, None if train else mean, None if train else var, train, 0.1, 1e-3, False
+        )
 
     check_second_order(torch, ours, plain, (x, w, b), c)
 
@@ -161,7 +174,7 @@ def check_second_order(torch, ours, plain, leaves, c):
     results = []
     for f in (ours, plain):
         first = torch.autograd.grad((f(*leaves) ** 3 * c).sum(), leaves, create_graph=True)
-        results.append(torch.autograd.grad(sum((g ** 2).sum() for g in first), leaves))
+        results.append(torch.autograd.grad(sum((g**2).sum() for g in first), leaves))
     for p, q in zip(*results):
         close(p, q, 1e-9 * max(1.0, q.abs().max().item()))
 
@@ -169,8 +182,13 @@ def check_second_order(torch, ours, plain, leaves, c):
 def test_layer_norm_second_order(torch):
     leaves = [torch.randn(s, dtype=torch.float64, requires_grad=True) for s in ((4, 3, 5), (3, 5), (3, 5))]
     c = torch.randn(4, 3, 5, dtype=torch.float64)
-    check_second_order(torch, lambda x, w, b: torch.layer_norm(x, [3, 5], w, b, 1e-3),
-                       lambda x, w, b: normalised(x, (1, 2), 1e-3)[0] * w + b, leaves, c)
+    check_second_order(
+        torch,
+        lambda x, w, b: torch.layer_norm(x, [3, 5], w, b, 1e-3),
+        lambda x, w, b: normalised(x, (1, 2), 1e-3)[0] * w + b,
+        leaves,
+        c,
+    )
 
 
 def test_running_statistics(torch):
@@ -205,14 +223,18 @@ def test_batch_norm_errors(torch):
     def call(weight=None, bias=None, mean=None, var=None, training=True, x=x):
         torch.batch_norm(x, weight, bias, mean, var, training, 0.1, 1e-5, False)
 
-    for kwargs, match in [({"weight": two}, "weight should contain 3 elements not 2"),
-                          ({"bias": two}, "bias should contain 3 elements not 2"),
-                          ({"mean": two, "var": three}, "running_mean should contain 3 elements not 2"),
-                          ({"mean": three, "var": two}, "running_var should contain 3 elements not 2"),
-                          ({"training": False}, "running_mean must be defined in evaluation mode"),
-                          ({"training": False, "mean": three}, "running_var must be defined in evaluation mode"),
-                          ({"mean": three.clone().requires_grad_(), "var": three, "x": x.clone().requires_grad_()},
-                           "not differentiable with respect to argument 'running_mean'")]:
+    for kwargs, match in [
+        ({"weight": two}, "weight should contain 3 elements not 2"),
+        ({"bias": two}, "bias should contain 3 elements not 2"),
+        ({"mean": two, "var": three}, "running_mean should contain 3 elements not 2"),
+        ({"mean": three, "var": two}, "running_var should contain 3 elements not 2"),
+        ({"training": False}, "running_mean must be defined in evaluation mode"),
+        ({"training": False, "mean": three}, "running_var must be defined in evaluation mode"),
+        (
+            {"mean": three.clone().requires_grad_(), "var": three, "x": x.clone().requires_grad_()},
+            "not differentiable with respect to argument 'running_mean'",
+        ),
+    ]:
         with pytest.raises(RuntimeError, match=match):
             call(**kwargs)
     with pytest.raises(IndexError, match="Dimension out of range"):
@@ -226,8 +248,12 @@ def test_batch_norm_errors(torch):
 @pytest.mark.minitorch_only(reason="reads beyond the parameters, or ends the process")
 def test_batch_norm_unchecked_arguments(torch):
     x, two = torch.randn(4, 3), torch.ones(2)
-    for args in ((two, None, None, None, True), (None, two, None, None, True), (None, None, two, two, True),
-                 (None, None, None, None, False)):
+    for args in (
+        (two, None, None, None, True),
+        (None, two, None, None, True),
+        (None, None, two, two, True),
+        (None, None, None, None, False),
+    ):
         with pytest.raises(RuntimeError):
             torch.native_batch_norm(x, *args, 0.1, 1e-5)
 
@@ -240,13 +266,18 @@ def test_instance_norm(torch):
     close(y, normalised(x, 2, 1e-3)[0] * w[:, None] + b[:, None], 1e-10)
     close(mean, 0.1 * x.mean((0, 2)), 1e-12)
     close(var, 0.9 + 0.1 * x.var(2).mean(0), 1e-12)
-    close(torch.instance_norm(x, None, None, mean, var, False, 0.1, 1e-3, False),
-          (x - mean[:, None]) / (var[:, None] + 1e-3).sqrt(), 1e-10)
+    close(
+        torch.instance_norm(x, None, None, mean, var, False, 0.1, 1e-3, False),
+        (x - mean[:, None]) / (var[:, None] + 1e-3).sqrt(),
+        1e-10,
+    )
     with pytest.raises(RuntimeError, match="Expected running_mean and running_var to be defined"):
         torch.instance_norm(x, None, None, None, None, False, 0.1, 1e-5, False)
 
 
-@pytest.mark.parametrize("shape,groups", [((2, 4, 3), 2), ((3, 6), 3), ((2, 4, 5, 6), 1), ((2, 6, 40, 41), 3)])
+@pytest.mark.parametrize(
+    "shape,groups", [((2, 4, 3), 2), ((3, 6), 3), ((2, 4, 5, 6), 1), ((2, 6, 40, 41), 3)]
+)
 def test_group_norm(torch, shape, groups):
     torch.manual_seed(3)
     n, c = shape[:2]
@@ -267,12 +298,20 @@ def test_group_norm(torch, shape, groups):
 
 def test_group_norm_errors(torch):
     x, w = torch.randn(2, 4, 3), torch.ones(4)
-    for groups, match in ((3, "divisible by num_groups"), (0, "greater than 0, got 0"), (-1, "greater than 0, got -1")):
+    for groups, match in (
+        (3, "divisible by num_groups"),
+        (0, "greater than 0, got 0"),
+        (-1, "greater than 0, got -1"),
+    ):
         with pytest.raises(RuntimeError, match=match):
             torch.group_norm(x, groups)
-    with pytest.raises(RuntimeError, match="Expected weight to be a vector of size equal to the number of channels"):
+    with pytest.raises(
+        RuntimeError, match="Expected weight to be a vector of size equal to the number of channels"
+    ):
         torch.group_norm(x, 2, torch.ones(3))
-    with pytest.raises(RuntimeError, match="Expected bias to be a vector of size equal to the number of channels"):
+    with pytest.raises(
+        RuntimeError, match="Expected bias to be a vector of size equal to the number of channels"
+    ):
         torch.group_norm(x, 2, w, torch.ones(3))
     with pytest.raises(RuntimeError, match=r"Expected X.numel\(\) == N \* C \* HxW to be true"):
         torch.native_group_norm(x, w, None, 2, 4, 5, 2, 1e-5)
@@ -284,16 +323,18 @@ def test_group_norm_errors(torch):
 
 def test_layer_norm_errors(torch):
     x = torch.randn(2, 4)
-    for args, match in [(([3],), r"=\[3\], expected input with shape \[\*, 3\], but got input of size\[2, 4\]"),
-                        (([],), "normalized_shape to be at least 1-dimensional"),
-                        (([4], torch.ones(3)), r"Expected weight to be of same shape .* weight of shape \[3\]"),
-                        (([4], None, torch.ones(3)), r"Expected bias to be of same shape .* bias of shape \[3\]"),
-                        (([2, 2, 4],), r"expected input with shape \[\*, 2, 2, 4\]")]:
+    for args, match in [
+        (([3],), r"=\[3\], expected input with shape \[\*, 3\], but got input of size\[2, 4\]"),
+        (([],), "normalized_shape to be at least 1-dimensional"),
+        (([4], torch.ones(3)), r"Expected weight to be of same shape .* weight of shape \[3\]"),
+        (([4], None, torch.ones(3)), r"Expected bias to be of same shape .* bias of shape \[3\]"),
+        (([2, 2, 4],), r"expected input with shape \[\*, 2, 2, 4\]"),
+    ]:
         with pytest.raises(RuntimeError, match=match):
             torch.layer_norm(x, *args)
-    with pytest.raises(NotImplementedError, match='"LayerNormKernelImpl" not implemented for \'Long\''):
+    with pytest.raises(NotImplementedError, match="\"LayerNormKernelImpl\" not implemented for 'Long'"):
         torch.layer_norm(torch.ones(2, 4, dtype=torch.int64), [4])
-    with pytest.raises(NotImplementedError, match='"rms_norm" not implemented for \'Long\''):
+    with pytest.raises(NotImplementedError, match="\"rms_norm\" not implemented for 'Long'"):
         torch.rms_norm(torch.ones(2, 4, dtype=torch.int64), [4])
     with pytest.raises(RuntimeError, match=r"expected input with shape \[\*3\]"):
         torch.rms_norm(x, [3])
@@ -314,7 +355,7 @@ def test_gradient_of_products(torch, values):
     assert x.grad.tolist() == want
     m = torch.tensor([values, [1.0, 1.0, 1.0]], dtype=torch.float64, requires_grad=True)
     for keepdim in (True, False):
-        grad, = torch.autograd.grad(m.prod(1, keepdim).sum(), m)
+        (grad,) = torch.autograd.grad(m.prod(1, keepdim).sum(), m)
         assert grad.tolist() == [want, [1.0, 1.0, 1.0]]
     z = torch.zeros((), dtype=torch.float64, requires_grad=True)
     z.prod().backward()
@@ -325,19 +366,39 @@ def test_second_order_without_parameters(torch):
     """The first backward leaves out the gradients of absent weights."""
     x, c = torch.randn(4, 3, dtype=torch.float64, requires_grad=True), torch.randn(4, 3, dtype=torch.float64)
     mean, var = torch.randn(3, dtype=torch.float64), torch.rand(3, dtype=torch.float64) + 0.5
-    check_second_order(torch, lambda x: torch.layer_norm(x, [3], None, None, 1e-3),
-                       lambda x: normalised(x, 1, 1e-3)[0], (x,), c)
-    check_second_order(torch, lambda x: torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-3, False),
-                       lambda x: normalised(x, 0, 1e-3)[0], (x,), c)
+    check_second_order(
+        torch,
+        lambda x: torch.layer_norm(x, [3], None, None, 1e-3),
+        lambda x: normalised(x, 1, 1e-3)[0],
+        (x,),
+        c,
+    )
+    check_second_order(
+        torch,
+        lambda x: torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-3, False),
+        lambda x: normalised(x, 0, 1e-3)[0],
+        (x,),
+        c,
+    )
     w = torch.randn(3, dtype=torch.float64, requires_grad=True)
-    check_second_order(torch, lambda x, w: torch.batch_norm(x, w, None, mean, var, False, 0.1, 1e-3, False),
-                       lambda x, w: (x - mean) / (var + 1e-3).sqrt() * w, (x, w), c)
+    check_second_order(
+        torch,
+        lambda x, w: torch.batch_norm(x, w, None, mean, var, False, 0.1, 1e-3, False),
+        lambda x, w: (x - mean) / (var + 1e-3).sqrt() * w,
+        (x, w),
+        c,
+    )
 
 
 @pytest.mark.parametrize("with_weight", [True, False])
 def test_group_norm_second_order(torch, with_weight):
-    x, c = torch.randn(3, 4, 5, dtype=torch.float64, requires_grad=True), torch.randn(3, 4, 5, dtype=torch.float64)
-    leaves = (x,) + tuple(torch.randn(4, dtype=torch.float64, requires_grad=True) for _ in range(2 * with_weight))
+    x, c = (
+        torch.randn(3, 4, 5, dtype=torch.float64, requires_grad=True),
+        torch.randn(3, 4, 5, dtype=torch.float64),
+    )
+    leaves = (x,) + tuple(
+        torch.randn(4, dtype=torch.float64, requires_grad=True) for _ in range(2 * with_weight)
+    )
 
     def plain(x, w=None, b=None):
         y = normalised(x.reshape(3, 2, 10), 2, 1e-3)[0].reshape(3, 4, 5)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """out=: what refuses to share memory, exact dtypes, gradients; where it does not exist; what in-place ops check first."""
+
 import warnings
 
 import pytest
@@ -18,10 +19,18 @@ def raises(torch, code, kind, text=""):
     assert type(info.value) is kind and text in str(info.value), repr(info.value)
 
 
-@pytest.mark.parametrize("call", [
-    "t.gather(x, 0, i, out=x)", "t.index_select(x, 0, i, out=x)", "t.take(x, i, out=x)", "t.outer(x, x, out=x)",
-    "t.masked_select(x, x > 0, out=x)", "t.nonzero(i, out=i)", "t.take_along_dim(x, i, 0, out=x)",
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "t.gather(x, 0, i, out=x)",
+        "t.index_select(x, 0, i, out=x)",
+        "t.take(x, i, out=x)",
+        "t.outer(x, x, out=x)",
+        "t.masked_select(x, x > 0, out=x)",
+        "t.nonzero(i, out=i)",
+        "t.take_along_dim(x, i, 0, out=x)",
+    ],
+)
 def test_shared_memory(torch, call):
     for x, i in ((torch.arange(3.0), torch.tensor([0, 1, 2])),):
         with pytest.raises(RuntimeError, match="single memory location"):
@@ -29,47 +38,92 @@ def test_shared_memory(torch, call):
         assert x.tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("call,text", [
-    ("t.sort(x, out=(t.ones(3), t.ones(3)))", "Expected out tensor to have dtype long int, but got float instead"),
-    ("t.sort(x, out=(t.ones(3).double(), t.ones(3).long()))", "Expected out tensor to have dtype float"),
-    ("t.topk(x, 2, out=(t.ones(2), t.ones(2)))", "Expected out tensor to have dtype long int"),
-    ("t.cummin(x, 0, out=(t.ones(3), t.ones(3)))", "expected scalar_type Long but found Float"),
-    ("t.cummax(x, 0, out=(t.ones(3).double(), t.ones(3).long()))", "expected scalar_type Float but found Double"),
-    ("t.searchsorted(x, x, out=t.ones(3))", "output tensor's dtype is wrong"),
-    ("t.bucketize(x, x, out_int32=True, out=t.ones(3).long())", "output tensor's dtype is wrong"),
-    ("t.logcumsumexp(x, 0, out=t.ones(3).double())", "expected scalar_type Float but found Double"),
-    ("t.nonzero(x, out=t.ones(3))", "nonzero: Expected out tensor to have scalar type Long"),
-    ("t.masked_select(x, x > 0, out=t.ones(3).double())", "self and result must have the same scalar type"),
-])
+@pytest.mark.parametrize(
+    "call,text",
+    [
+        (
+            "t.sort(x, out=(t.ones(3), t.ones(3)))",
+            "Expected out tensor to have dtype long int, but got float instead",
+        ),
+        ("t.sort(x, out=(t.ones(3).double(), t.ones(3).long()))", "Expected out tensor to have dtype float"),
+        ("t.topk(x, 2, out=(t.ones(2), t.ones(2)))", "Expected out tensor to have dtype long int"),
+        ("t.cummin(x, 0, out=(t.ones(3), t.ones(3)))", "expected scalar_type Long but found Float"),
+        (
+            "t.cummax(x, 0, out=(t.ones(3).double(), t.ones(3).long()))",
+            "expected scalar_type Float but found Double",
+        ),
+        ("t.searchsorted(x, x, out=t.ones(3))", "output tensor's dtype is wrong"),
+        ("t.bucketize(x, x, out_int32=True, out=t.ones(3).long())", "output tensor's dtype is wrong"),
+        ("t.logcumsumexp(x, 0, out=t.ones(3).double())", "expected scalar_type Float but found Double"),
+        ("t.nonzero(x, out=t.ones(3))", "nonzero: Expected out tensor to have scalar type Long"),
+        (
+            "t.masked_select(x, x > 0, out=t.ones(3).double())",
+            "self and result must have the same scalar type",
+        ),
+    ],
+)
 def test_exact_dtypes(torch, call, text):
     raises(torch, call, RuntimeError, text)
 
 
-@pytest.mark.parametrize("call", [
-    "t.hstack((w, w), out=t.ones(4))", "t.vstack((w, w), out=t.ones(2, 2))", "t.dstack((w, w), out=t.ones(1, 2, 2))",
-    "t.column_stack((w, w), out=t.ones(2, 2))", "t.outer(w, w, out=t.ones(2, 2))",
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "t.hstack((w, w), out=t.ones(4))",
+        "t.vstack((w, w), out=t.ones(2, 2))",
+        "t.dstack((w, w), out=t.ones(1, 2, 2))",
+        "t.column_stack((w, w), out=t.ones(2, 2))",
+        "t.outer(w, w, out=t.ones(2, 2))",
+    ],
+)
 def test_composites_do_not_record(torch, call):
-    raises(torch, call.replace("w", "t.ones(2, requires_grad=True)"), RuntimeError,
-           "functions with out=... arguments don't support automatic differentiation")
+    raises(
+        torch,
+        call.replace("w", "t.ones(2, requires_grad=True)"),
+        RuntimeError,
+        "functions with out=... arguments don't support automatic differentiation",
+    )
 
 
-@pytest.mark.parametrize("call", [
-    "t.sum(x, out=x)", "t.prod(x, out=x)", "t.count_nonzero(x, out=x)", "t.isnan(x, out=x)", "t.isinf(x, out=x)",
-    "t.flip(x, [0], out=x)", "t.roll(x, 1, out=x)", "t.rot90(x, out=x)", "t.rsub(x, 1, out=x)", "t.celu(x, out=x)",
-    "t.relu(x, out=x)", "t.index_fill(x, 0, i, 1, out=x)", "t.masked_fill(x, x > 0, 1, out=x)",
-    "t.masked_scatter(x, x > 0, x, out=x)", "t.constant_pad_nd(x, [1, 1], out=x)", "t.std_mean(x, out=(x, x))",
-    "t.var_mean(x, out=(x, x))", "t.dist(x, x, out=x)", "t.put(x, i, x, out=x)",
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "t.sum(x, out=x)",
+        "t.prod(x, out=x)",
+        "t.count_nonzero(x, out=x)",
+        "t.isnan(x, out=x)",
+        "t.isinf(x, out=x)",
+        "t.flip(x, [0], out=x)",
+        "t.roll(x, 1, out=x)",
+        "t.rot90(x, out=x)",
+        "t.rsub(x, 1, out=x)",
+        "t.celu(x, out=x)",
+        "t.relu(x, out=x)",
+        "t.index_fill(x, 0, i, 1, out=x)",
+        "t.masked_fill(x, x > 0, 1, out=x)",
+        "t.masked_scatter(x, x > 0, x, out=x)",
+        "t.constant_pad_nd(x, [1, 1], out=x)",
+        "t.std_mean(x, out=(x, x))",
+        "t.var_mean(x, out=(x, x))",
+        "t.dist(x, x, out=x)",
+        "t.put(x, i, x, out=x)",
+    ],
+)
 def test_no_out(torch, call):
     with pytest.raises(TypeError):
         eval(call, {"t": torch, "x": torch.ones(2), "i": torch.tensor([0])})
 
 
-@pytest.mark.parametrize("call", [
-    "t.softmax(x, 0, out=o)", "t.log_softmax(x, 0, out=o)", "t.kron(x, x[:1], out=o)",
-    "t.argsort(x, stable=True, out=o.long())", "t._C._nn.linear(x, w, out=o)",
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "t.softmax(x, 0, out=o)",
+        "t.log_softmax(x, 0, out=o)",
+        "t.kron(x, x[:1], out=o)",
+        "t.argsort(x, stable=True, out=o.long())",
+        "t._C._nn.linear(x, w, out=o)",
+    ],
+)
 def test_out_of_composites(torch, call):
     x, w = torch.tensor([3.0, 1.0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     out = torch.zeros(2)
@@ -78,21 +132,27 @@ def test_out_of_composites(torch, call):
     assert got.tolist() == want.tolist() and (got is out or "long" in call)
 
 
-@pytest.mark.parametrize("call,text", [
-    ("t.ones(2, requires_grad=True).bitwise_and_(t.ones(2))", "leaf Variable"),
-    ("t.ones(2, requires_grad=True).gcd_(t.ones(2).long())", "leaf Variable"),
-    ("t.ones(2).expand(2, 2).bitwise_and_(t.ones(2))", "more than one element of the written-to tensor"),
-    ("t.ones(2).long().expand(2, 2).erf_()", "more than one element of the written-to tensor"),
-    ("t.ones(2).bool().expand(2, 2).round_()", "more than one element of the written-to tensor"),
-    ("F.leaky_relu_(t.ones(2).long().expand(2, 2))", "more than one element of the written-to tensor"),
-    ("t.ones(2).bitwise_and_(t.ones(3, 2))", "doesn't match the broadcast shape"),
-])
+@pytest.mark.parametrize(
+    "call,text",
+    [
+        ("t.ones(2, requires_grad=True).bitwise_and_(t.ones(2))", "leaf Variable"),
+        ("t.ones(2, requires_grad=True).gcd_(t.ones(2).long())", "leaf Variable"),
+        ("t.ones(2).expand(2, 2).bitwise_and_(t.ones(2))", "more than one element of the written-to tensor"),
+        ("t.ones(2).long().expand(2, 2).erf_()", "more than one element of the written-to tensor"),
+        ("t.ones(2).bool().expand(2, 2).round_()", "more than one element of the written-to tensor"),
+        ("F.leaky_relu_(t.ones(2).long().expand(2, 2))", "more than one element of the written-to tensor"),
+        ("t.ones(2).bitwise_and_(t.ones(3, 2))", "doesn't match the broadcast shape"),
+    ],
+)
 def test_order_of_checks(torch, call, text):
     raises(torch, call, RuntimeError, text)
 
 
 def test_bucketize_of_a_number(torch):
-    assert torch.bucketize(2, torch.arange(4)).item() == 2 and torch.bucketize(2.5, torch.arange(4.0)).item() == 3
+    assert (
+        torch.bucketize(2, torch.arange(4)).item() == 2
+        and torch.bucketize(2.5, torch.arange(4.0)).item() == 3
+    )
     got = torch.bucketize(2, torch.arange(4), right=True, out_int32=True)
     assert got.item() == 3 and got.dtype is torch.int32
 
@@ -119,10 +179,16 @@ def test_like_with_a_memory_format(torch):
             assert f(x, memory_format=torch.channels_last).stride() == (24, 1, 8, 2)
 
 
-@pytest.mark.parametrize("call,text", [
-    ("t._C._nn.reflection_pad1d(t.ones(1, 3), [1])", "padding size is expected to be 2, but got: 1"),
-    ("t._C._nn.reflection_pad2d(t.ones(1, 3, 3), [1, 2])", "padding size is expected to be 4, but got: 2"),
-    ("t._C._nn.replication_pad3d(t.ones(1, 3, 3, 3), [1, 2])", "padding size is expected to be 6"),
-])
+@pytest.mark.parametrize(
+    "call,text",
+    [
+        ("t._C._nn.reflection_pad1d(t.ones(1, 3), [1])", "padding size is expected to be 2, but got: 1"),
+        (
+            "t._C._nn.reflection_pad2d(t.ones(1, 3, 3), [1, 2])",
+            "padding size is expected to be 4, but got: 2",
+        ),
+        ("t._C._nn.replication_pad3d(t.ones(1, 3, 3, 3), [1, 2])", "padding size is expected to be 6"),
+    ],
+)
 def test_length_of_a_padding(torch, call, text):
     raises(torch, call, RuntimeError, text)

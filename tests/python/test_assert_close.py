@@ -38,7 +38,11 @@ CASES = [
         "Tensor-likes are not equal!\n\nMismatched elements: 1 / 1 (100.0%)\nGreatest absolute difference: 1 at index (0,)\n"
         "Greatest relative difference: inf at index (0,)",
     ),
-    (lambda t: (t([1.0]), t([1.0]).double()), {}, "The values for attribute 'dtype' do not match: torch.float32 != torch.float64."),
+    (
+        lambda t: (t([1.0]), t([1.0]).double()),
+        {},
+        "The values for attribute 'dtype' do not match: torch.float32 != torch.float64.",
+    ),
     (lambda t: (t([1.0]), t([1.0]).double()), {"check_dtype": False}, None),
     (
         lambda t: (t([1.0]), t([1.0, 2.0])),
@@ -50,7 +54,11 @@ CASES = [
         {"check_stride": True},
         "The values for attribute 'stride()' do not match: (3, 1) != (1, 2).",
     ),
-    (lambda t: (1, 2), {}, "Scalars are not equal!\n\nExpected 2 but got 1.\nAbsolute difference: 1\nRelative difference: 0.5"),
+    (
+        lambda t: (1, 2),
+        {},
+        "Scalars are not equal!\n\nExpected 2 but got 1.\nAbsolute difference: 1\nRelative difference: 0.5",
+    ),
     (
         lambda t: (t(1.0), t(2.0)),
         {},
@@ -92,7 +100,9 @@ def test_refusals(torch):
     for a, b in (("a", "a"), (t([1.0]), [1.0]), (t([1.0]), 1.0)):
         with pytest.raises(TypeError, match="No comparison pair was able to handle inputs of type"):
             torch.testing.assert_close(a, b)
-    with pytest.raises(ValueError, match="Both 'rtol' and 'atol' must be either specified or omitted, but got no atol"):
+    with pytest.raises(
+        ValueError, match="Both 'rtol' and 'atol' must be either specified or omitted, but got no atol"
+    ):
         torch.testing.assert_close(t(1.0), t(1.0), rtol=1)
     with pytest.raises(AssertionError, match="^before Tensor-likes are not close!"):
         torch.testing.assert_close(t([1.0]), t([2.0]), msg=lambda text: "before " + text)

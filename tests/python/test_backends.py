@@ -23,6 +23,8 @@ def test_precision_and_determinism(torch):
     torch.set_float32_matmul_precision("highest")
     assert torch.are_deterministic_algorithms_enabled() is False
     torch.use_deterministic_algorithms(True, warn_only=True)
-    assert torch.are_deterministic_algorithms_enabled() and torch.is_deterministic_algorithms_warn_only_enabled()
+    assert (
+        torch.are_deterministic_algorithms_enabled() and torch.is_deterministic_algorithms_warn_only_enabled()
+    )
     torch.use_deterministic_algorithms(False)
     assert not torch.is_deterministic_algorithms_warn_only_enabled()

@@ -4,6 +4,7 @@
 
 Needs torch 2.13.0 beside PyYAML. With names, only those ops are run again. Run with OMP_NUM_THREADS=1.
 """
+
 import gzip
 import json
 import os

@@ -1,4 +1,5 @@
 """Rules that keep the tree readable: layering, sizes, names, READMEs. Nothing here needs the extension."""
+
 import glob
 import os
 import re
@@ -10,16 +11,22 @@ CSRC = os.path.join(ROOT, "csrc")
 # Who may include whom: a folder may name those before it.
 ORDER = ["base", "core", "math", "cpu", "cuda", "ops", "autograd", "bindings"]
 ALLOWED = {
-    "base": {"base"}, "core": {"base", "core", "math"}, "math": {"base", "core", "math"},
-    "cpu": {"base", "core", "math", "cpu"}, "cuda": {"base", "core", "math", "cuda", "ops"},
-    "ops": {"base", "core", "math", "ops", "cpu"}, "autograd": {"base", "core", "ops", "autograd"},
+    "base": {"base"},
+    "core": {"base", "core", "math"},
+    "math": {"base", "core", "math"},
+    "cpu": {"base", "core", "math", "cpu"},
+    "cuda": {"base", "core", "math", "cuda", "ops"},
+    "ops": {"base", "core", "math", "ops", "cpu"},
+    "autograd": {"base", "core", "ops", "autograd"},
     "bindings": set(ORDER),
 }
 
 
 def c_files(pattern="*"):
-    return sorted(glob.glob(os.path.join(CSRC, pattern, "**", "*.[ch]"), recursive=True) +
-                  glob.glob(os.path.join(CSRC, pattern, "**", "*.cu"), recursive=True))
+    return sorted(
+        glob.glob(os.path.join(CSRC, pattern, "**", "*.[ch]"), recursive=True)
+        + glob.glob(os.path.join(CSRC, pattern, "**", "*.cu"), recursive=True)
+    )
 
 
 def read(path):
@@ -42,10 +49,16 @@ def test_includes_point_one_way():
 
 
 def test_python_and_cuda_headers_stay_in_their_folders():
-    wrong = [os.path.relpath(p, ROOT) for p in c_files()
-             if ("Python.h" in re.findall(r"#include <([\w.]+)>", read(p)) and layer_of(p) != "bindings")
-             or (re.search(r"#include [<\"]cuda", read(p)) and layer_of(p) not in ("cuda",)
-                 and not re.search(r'#include "cuda/', read(p)))]
+    wrong = [
+        os.path.relpath(p, ROOT)
+        for p in c_files()
+        if ("Python.h" in re.findall(r"#include <([\w.]+)>", read(p)) and layer_of(p) != "bindings")
+        or (
+            re.search(r"#include [<\"]cuda", read(p))
+            and layer_of(p) not in ("cuda",)
+            and not re.search(r'#include "cuda/', read(p))
+        )
+    ]
     assert not wrong
 
 
@@ -60,23 +73,37 @@ def test_malloc_only_in_base():
 
 
 def test_file_sizes():
-    files = [p for pattern in ("csrc/**/*.[ch]", "csrc/**/*.cu", "csrc/**/*.py", "python/**/*.py", "tests/**/*.py",
-                               "benchmarks/*.py", "setup.py")
-             for p in glob.glob(os.path.join(ROOT, pattern), recursive=True)]
+    files = [
+        p
+        for pattern in (
+            "csrc/**/*.[ch]",
+            "csrc/**/*.cu",
+            "csrc/**/*.py",
+            "python/**/*.py",
+            "tests/**/*.py",
+            "benchmarks/*.py",
+            "setup.py",
+        )
+        for p in glob.glob(os.path.join(ROOT, pattern), recursive=True)
+    ]
     assert not [os.path.relpath(p, ROOT) for p in files if read(p).count("\n") > 1000]
 
 
 def test_licence_line_comes_first():
-    wrong = [os.path.relpath(p, ROOT) for p in c_files() if not read(p).startswith("/* SPDX-License-Identifier:")]
+    wrong = [
+        os.path.relpath(p, ROOT) for p in c_files() if not read(p).startswith("/* SPDX-License-Identifier:")
+    ]
     assert not wrong
 
 
 def test_no_double_underscore_in_identifiers():
     """Identifiers with a double underscore are reserved in C++, in which part of the headers must compile."""
-    allowed = re.compile(r"__(attribute|builtin\w*|thread|atomic\w*|asm|volatile|STDC\w*|GNUC\w*|clang\w*|x86_64|"
-                         r"aarch64|SANITIZE\w*|has_feature|FILE|LINE|extension|cplusplus|VA_ARGS|F16C|AVX\w*|FMA\w*|BMI\d|"
-                         r"CUDA\w*|linux|SSE\w*|sanitizer\w*|lsan\w*|asan\w*|tsan\w*|BYTE_ORDER|ORDER\w*|restrict|"
-                         r"popcntdq|noinline|forceinline|host|device|get_cpuid\w*|ATOMIC\w*|i386|m\d+\w*|mmask\d+|APPLE|OPTIMIZE|NVCC|GLIBC\w*|typeof)(__)?\b")
+    allowed = re.compile(
+        r"__(attribute|builtin\w*|thread|atomic\w*|asm|volatile|STDC\w*|GNUC\w*|clang\w*|x86_64|"
+        r"aarch64|SANITIZE\w*|has_feature|FILE|LINE|extension|cplusplus|VA_ARGS|F16C|AVX\w*|FMA\w*|BMI\d|"
+        r"CUDA\w*|linux|SSE\w*|sanitizer\w*|lsan\w*|asan\w*|tsan\w*|BYTE_ORDER|ORDER\w*|restrict|"
+        r"popcntdq|noinline|forceinline|host|device|get_cpuid\w*|ATOMIC\w*|i386|m\d+\w*|mmask\d+|APPLE|OPTIMIZE|NVCC|GLIBC\w*|typeof)(__)?\b"
+    )
     wrong = []
     for path in c_files():
         if layer_of(path) in ("bindings", "cuda"):
@@ -103,8 +130,11 @@ def test_readme_names_every_file(folder):
     readme = os.path.join(ROOT, folder, "README.md")
     assert os.path.exists(readme), "%s has no README.md" % folder
     text = read(readme)
-    missing = [name for name in sorted(os.listdir(os.path.join(ROOT, folder)))
-               if re.search(r"\.(c|h|py|cu|cuh|yaml|def)$", name) and name.split(".")[0] not in text]
+    missing = [
+        name
+        for name in sorted(os.listdir(os.path.join(ROOT, folder)))
+        if re.search(r"\.(c|h|py|cu|cuh|yaml|def)$", name) and name.split(".")[0] not in text
+    ]
     assert not missing
 
 

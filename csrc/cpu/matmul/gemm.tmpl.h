@@ -83,24 +83,29 @@ static MT_ALWAYS_INLINE void ME(tile)(const int mr, const int nv, const bool mas
     }
 }
 
-#define TILE(mr, nv, masked)                                                                                      \
-    static void ME(tile_##mr##_##nv##_##masked)(int64_t k, const T *a, int64_t a_row, int64_t a_col, const T *b,  \
-                                                int64_t b_row, T *c, int64_t c_row, int64_t n_last,               \
-                                                bool accumulate)                                                  \
-    {                                                                                                             \
-        ME(tile)(mr, nv, masked, k, a, a_row, a_col, b, b_row, c, c_row, n_last, accumulate);                     \
+#define TILE(mr, nv, masked)                                                                                         \
+    static void ME(tile_##mr##_##nv##_##masked)(int64_t k, const T *a, int64_t a_row, int64_t a_col, const T *b,     \
+                                                int64_t b_row, T *c, int64_t c_row, int64_t n_last, bool accumulate) \
+    {                                                                                                                \
+        ME(tile)(mr, nv, masked, k, a, a_row, a_col, b, b_row, c, c_row, n_last, accumulate);                        \
     }
-#define TILES(mr) TILE(mr, 1, 0) TILE(mr, 1, 1) TILE(mr, 2, 0) TILE(mr, 2, 1)
-#define WIDE_TILES(mr) TILE(mr, 3, 0) TILE(mr, 3, 1) TILE(mr, 4, 0) TILE(mr, 4, 1)
+#define TILES(mr)  \
+    TILE(mr, 1, 0) \
+    TILE(mr, 1, 1) \
+    TILE(mr, 2, 0) \
+    TILE(mr, 2, 1)
+#define WIDE_TILES(mr) \
+    TILE(mr, 3, 0)     \
+    TILE(mr, 3, 1)     \
+    TILE(mr, 4, 0)     \
+    TILE(mr, 4, 1)
 EACH_HEIGHT(TILES)
 EACH_LOW_HEIGHT(WIDE_TILES)
-#define ROW(mr)                                                  \
-    [mr] = {{ME(tile_##mr##_1_0), ME(tile_##mr##_1_1)},          \
-            {ME(tile_##mr##_2_0), ME(tile_##mr##_2_1)}},
-#define LOW_ROW(mr)                                              \
-    [mr] = {{ME(tile_##mr##_1_0), ME(tile_##mr##_1_1)},          \
-            {ME(tile_##mr##_2_0), ME(tile_##mr##_2_1)},          \
-            {ME(tile_##mr##_3_0), ME(tile_##mr##_3_1)},          \
+#define ROW(mr) [mr] = {{ME(tile_##mr##_1_0), ME(tile_##mr##_1_1)}, {ME(tile_##mr##_2_0), ME(tile_##mr##_2_1)}},
+#define LOW_ROW(mr)                                     \
+    [mr] = {{ME(tile_##mr##_1_0), ME(tile_##mr##_1_1)}, \
+            {ME(tile_##mr##_2_0), ME(tile_##mr##_2_1)}, \
+            {ME(tile_##mr##_3_0), ME(tile_##mr##_3_1)}, \
             {ME(tile_##mr##_4_0), ME(tile_##mr##_4_1)}},
 static ME(tile_fn) *const ME(tiles)[MR + 1][2][2] = {EACH_HEIGHT(ROW)};
 static ME(tile_fn) *const ME(low_tiles)[LOW + 1][4][2] = {EACH_LOW_HEIGHT(LOW_ROW)};
@@ -136,8 +141,8 @@ typedef struct ME(target) {
     bool direct, accumulate;
 } ME(target);
 
-static void ME(apply_tile)(ME(tile_fn) *tile, int mr, int64_t n, int64_t n_last, int64_t k, const T *a, int64_t a_row,
-                           int64_t a_col, const T *b, int64_t b_row, const ME(target) *t, int64_t row, int64_t col)
+static void ME(apply_tile)(ME(tile_fn) * tile, int mr, int64_t n, int64_t n_last, int64_t k, const T *a, int64_t a_row,
+                           int64_t a_col, const T *b, int64_t b_row, const ME(target) * t, int64_t row, int64_t col)
 {
     MT_ALIGNED(64) T buffer[MR * NR * 2];
     T *c = t->c + row * t->c_row + col;
@@ -272,7 +277,7 @@ static inline int64_t ME(tile_start)(int64_t m, int64_t count, int64_t p)
 
 /* One block of C: all rows of A (from `a`) against `n` columns whose panels of B start at b, b_panel apart. */
 static void ME(block)(int64_t m, int64_t n, int64_t k, const T *a, int64_t a_row, int64_t a_col, const T *b,
-                      int64_t b_row, int64_t b_panel, const ME(target) *t, int64_t row0, int64_t col0)
+                      int64_t b_row, int64_t b_panel, const ME(target) * t, int64_t row0, int64_t col0)
 {
     int64_t count = (m + MR - 1) / MR;
 
@@ -338,8 +343,8 @@ static void ME(run_direct)(const mt_gemm *g)
             for (int64_t p = 0; p < count; p++) {
                 int64_t i = ME(tile_start)(g->m, count, p), mr = ME(tile_start)(g->m, count, p + 1) - i;
 
-                ME(block)(mr, g->n - j < NR ? g->n - j : NR, depth, packed + i * depth, 1, mr, b + j, g->b_row, 0, &t, i,
-                          j);
+                ME(block)(mr, g->n - j < NR ? g->n - j : NR, depth, packed + i * depth, 1, mr, b + j, g->b_row, 0, &t,
+                          i, j);
             }
     }
     mt_raw_free(packed);
@@ -471,14 +476,30 @@ static MT_ALWAYS_INLINE void ME(stream)(const int m, const int band, const mt_ge
 static void ME(stream_band)(const mt_gemm *g, int64_t k, int64_t n, int64_t j, int64_t band)
 {
     switch (g->m * 2 + (band == 8)) {
-    case 3: ME(stream)(1, 8, g, k, n, j); break;
-    case 5: ME(stream)(2, 8, g, k, n, j); break;
-    case 7: ME(stream)(3, 8, g, k, n, j); break;
-    case 9: ME(stream)(4, 8, g, k, n, j); break;
-    case 2: ME(stream)(1, 1, g, k, n, j); break;
-    case 4: ME(stream)(2, 1, g, k, n, j); break;
-    case 6: ME(stream)(3, 1, g, k, n, j); break;
-    default: ME(stream)(4, 1, g, k, n, j); break;
+    case 3:
+        ME(stream)(1, 8, g, k, n, j);
+        break;
+    case 5:
+        ME(stream)(2, 8, g, k, n, j);
+        break;
+    case 7:
+        ME(stream)(3, 8, g, k, n, j);
+        break;
+    case 9:
+        ME(stream)(4, 8, g, k, n, j);
+        break;
+    case 2:
+        ME(stream)(1, 1, g, k, n, j);
+        break;
+    case 4:
+        ME(stream)(2, 1, g, k, n, j);
+        break;
+    case 6:
+        ME(stream)(3, 1, g, k, n, j);
+        break;
+    default:
+        ME(stream)(4, 1, g, k, n, j);
+        break;
     }
 }
 
@@ -555,16 +576,16 @@ static MT_ALWAYS_INLINE void ME(dot)(const int dm, const int dn, int64_t k, cons
 
 typedef void ME(dot_fn)(int64_t k, const T *a, int64_t a_row, const T *b, int64_t b_col, T *sums);
 
-#define DOT(dm, dn)                                                                                                   \
-    static void ME(dot_##dm##_##dn)(int64_t k, const T *a, int64_t a_row, const T *b, int64_t b_col, T *sums)         \
-    {                                                                                                                 \
-        ME(dot)(dm, dn, k, a, a_row, b, b_col, sums);                                                                 \
+#define DOT(dm, dn)                                                                                           \
+    static void ME(dot_##dm##_##dn)(int64_t k, const T *a, int64_t a_row, const T *b, int64_t b_col, T *sums) \
+    {                                                                                                         \
+        ME(dot)(dm, dn, k, a, a_row, b, b_col, sums);                                                         \
     }
 #define DOTS(dm) DOT(dm, 1) DOT(dm, 2) DOT(dm, 3) DOT(dm, 4)
 #define DOT_ROW(dm) [dm] = {NULL, ME(dot_##dm##_1), ME(dot_##dm##_2), ME(dot_##dm##_3), ME(dot_##dm##_4)},
-DOTS(1) DOTS(2) DOTS(3) DOTS(4)
-DOT(1, 8)
-static ME(dot_fn) *const ME(dots)[5][5] = {DOT_ROW(1) DOT_ROW(2) DOT_ROW(3) DOT_ROW(4)};
+DOTS(1)
+DOTS(2)
+DOTS(3) DOTS(4) DOT(1, 8) static ME(dot_fn) *const ME(dots)[5][5] = {DOT_ROW(1) DOT_ROW(2) DOT_ROW(3) DOT_ROW(4)};
 #undef DOT
 #undef DOTS
 #undef DOT_ROW

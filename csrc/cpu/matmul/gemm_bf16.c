@@ -74,17 +74,30 @@ INLINE_BF16 void tile(const int mr, int64_t pairs, const uint32_t *a, const uint
     }
 }
 
-#define TILE(mr)                                                                                                    \
-    FOR_BF16 static void tile_##mr(int64_t pairs, const uint32_t *a, const uint32_t *b, float *c, int64_t c_row,    \
-                                   int64_t width, bool accumulate)                                                  \
-    {                                                                                                               \
-        tile(mr, pairs, a, b, c, c_row, width, accumulate);                                                         \
+#define TILE(mr)                                                                                                 \
+    FOR_BF16 static void tile_##mr(int64_t pairs, const uint32_t *a, const uint32_t *b, float *c, int64_t c_row, \
+                                   int64_t width, bool accumulate)                                               \
+    {                                                                                                            \
+        tile(mr, pairs, a, b, c, c_row, width, accumulate);                                                      \
     }
-TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
+TILE(1)
+TILE(2)
+TILE(3)
+TILE(4)
+TILE(5)
+TILE(6)
+TILE(7)
+TILE(8)
+TILE(9)
+TILE(10)
+TILE(11)
+TILE(12)
+TILE(13)
+TILE(14)
 #undef TILE
 typedef void tile_fn(int64_t pairs, const uint32_t *a, const uint32_t *b, float *c, int64_t c_row, int64_t width,
                      bool accumulate);
-static tile_fn *const tiles[ROWS + 1] = {NULL,   tile_1, tile_2, tile_3,  tile_4,  tile_5,  tile_6, tile_7,
+static tile_fn *const tiles[ROWS + 1] = {NULL,   tile_1, tile_2,  tile_3,  tile_4,  tile_5,  tile_6, tile_7,
                                          tile_8, tile_9, tile_10, tile_11, tile_12, tile_13, tile_14};
 
 /* --- packing --- */

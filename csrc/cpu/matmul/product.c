@@ -60,8 +60,8 @@ static void cast_rows(void *ctx, int64_t begin, int64_t end)
 static void cast_matrix(const mt_operand *dst, mt_dtype to, const mt_operand *src, mt_dtype from, int64_t n_batch,
                         int64_t rows, int64_t cols)
 {
-    cast_job j = {*dst, *src, rows, cols, (int64_t)mt_dtype_size(to), (int64_t)mt_dtype_size(from),
-                  mt_cast_table[from][to]};
+    cast_job j = {
+        *dst, *src, rows, cols, (int64_t)mt_dtype_size(to), (int64_t)mt_dtype_size(from), mt_cast_table[from][to]};
 
     mt_parallel_for(n_batch * rows, 5.0 + 0.5 * (double)cols, 1, cast_rows, &j);
 }
@@ -84,8 +84,23 @@ static void run_real(const mt_product *p)
 {
     size_t size = mt_dtype_size(p->dtype);
     mt_gemm_batch batch = {p->n_batch, p->a.batch, p->b.batch, p->c.batch, p->d.batch};
-    mt_gemm g = {p->m, p->n, p->k, p->a.data, p->b.data, p->d.data, p->c.data, p->a.row, p->a.col, p->b.row, p->b.col,
-                 p->c.row, p->c.col, p->d.row, p->d.col, mt_scalar_to_double(p->alpha), mt_scalar_to_double(p->beta)};
+    mt_gemm g = {p->m,
+                 p->n,
+                 p->k,
+                 p->a.data,
+                 p->b.data,
+                 p->d.data,
+                 p->c.data,
+                 p->a.row,
+                 p->a.col,
+                 p->b.row,
+                 p->b.col,
+                 p->c.row,
+                 p->c.col,
+                 p->d.row,
+                 p->d.col,
+                 mt_scalar_to_double(p->alpha),
+                 mt_scalar_to_double(p->beta)};
 
     if (!p->sum_batch && p->n_batch != 1) {
         (p->dtype == MT_DTYPE_f32 ? mt_gemm_batched_f32 : mt_gemm_batched_f64)(&g, &batch);
@@ -116,8 +131,8 @@ static int run_converted(const mt_product *p, mt_dtype via)
 
     q.dtype = via;
     q.a.data = q.b.data = q.c.data = NULL;
-    if (mt_product_new_matrix(&q.a, na, p->m, p->k, size) < 0 || mt_product_new_matrix(&q.b, nb, p->k, p->n, size) < 0 ||
-        mt_product_new_matrix(&q.c, nc, p->m, p->n, size) < 0)
+    if (mt_product_new_matrix(&q.a, na, p->m, p->k, size) < 0 ||
+        mt_product_new_matrix(&q.b, nb, p->k, p->n, size) < 0 || mt_product_new_matrix(&q.c, nc, p->m, p->n, size) < 0)
         goto fail;
     cast_matrix(&q.a, via, &p->a, p->dtype, na, p->m, p->k);
     cast_matrix(&q.b, via, &p->b, p->dtype, nb, p->k, p->n);
@@ -149,9 +164,17 @@ static void multiply_bf16(void *ctx, int64_t begin, int64_t end)
     const mt_product *p = j->p;
 
     for (int64_t i = begin; i < end; i++) {
-        mt_gemm_bf16 g = {p->m, p->n, p->k, (const uint16_t *)(const void *)p->a.data + i * p->a.batch,
-                          (const uint16_t *)(const void *)p->b.data + i * p->b.batch, j->sums + i * p->m * p->n,
-                          p->a.row, p->a.col, p->b.row, p->b.col, p->n};
+        mt_gemm_bf16 g = {p->m,
+                          p->n,
+                          p->k,
+                          (const uint16_t *)(const void *)p->a.data + i * p->a.batch,
+                          (const uint16_t *)(const void *)p->b.data + i * p->b.batch,
+                          j->sums + i * p->m * p->n,
+                          p->a.row,
+                          p->a.col,
+                          p->b.row,
+                          p->b.col,
+                          p->n};
 
         if (mt_gemm_bf16_run(&g) < 0)
             j->failed = true;
@@ -223,8 +246,19 @@ static void run_int_rows(const int_job *job, int64_t batch, int64_t begin, int64
     int64_t size = job->size;
     uint64_t beta = (uint64_t)mt_scalar_to_int(p->beta);
     char *c = p->c.data + (batch * p->c.batch + begin * p->c.row) * size;
-    mt_int_product q = {end - begin, p->n, p->k, NULL, NULL, c, p->a.row, p->a.col, p->b.row, p->b.col, p->c.row,
-                        p->c.col, (uint64_t)mt_scalar_to_int(p->alpha)};
+    mt_int_product q = {end - begin,
+                        p->n,
+                        p->k,
+                        NULL,
+                        NULL,
+                        c,
+                        p->a.row,
+                        p->a.col,
+                        p->b.row,
+                        p->b.col,
+                        p->c.row,
+                        p->c.col,
+                        (uint64_t)mt_scalar_to_int(p->alpha)};
 
     for (int64_t i = begin; i < end; i++)
         for (int64_t j = 0; j < p->n; j++) {

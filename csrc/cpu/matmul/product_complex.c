@@ -7,28 +7,28 @@
 #include "cpu/matmul/gemm.h"
 
 /* Row k of B as rows 2k and 2k + 1 of reals, multiplied by alpha. */
-#define EXPAND(name, R, C)                                                                                       \
-    static void name(R *dst, const mt_product *p, const char *b)                                                 \
-    {                                                                                                            \
-        mt_c128 alpha = mt_scalar_to_complex(p->alpha);                                                          \
-        R ar = (R)alpha.re, ai = (R)alpha.im, sign = p->conjugate_b ? (R)-1 : (R)1;                              \
-                                                                                                                 \
-        for (int64_t k = 0; k < p->k; k++, dst += 4 * p->n)                                                      \
-            for (int64_t j = 0; j < p->n; j++) {                                                                 \
-                C x = ((const C *)b)[k * p->b.row + j * p->b.col];                                               \
-                R re = x.re, im = sign * x.im;                                                                   \
-                                                                                                                 \
-                if (ar != 1 || ai != 0) {                                                                        \
-                    R t = ar * re - ai * im;                                                                     \
-                                                                                                                 \
-                    im = ar * im + ai * re;                                                                      \
-                    re = t;                                                                                      \
-                }                                                                                                \
-                dst[2 * j] = re;                                                                                 \
-                dst[2 * j + 1] = im;                                                                             \
-                dst[2 * p->n + 2 * j] = -im;                                                                     \
-                dst[2 * p->n + 2 * j + 1] = re;                                                                  \
-            }                                                                                                    \
+#define EXPAND(name, R, C)                                                            \
+    static void name(R *dst, const mt_product *p, const char *b)                      \
+    {                                                                                 \
+        mt_c128 alpha = mt_scalar_to_complex(p->alpha);                               \
+        R ar = (R)alpha.re, ai = (R)alpha.im, sign = p->conjugate_b ? (R) - 1 : (R)1; \
+                                                                                      \
+        for (int64_t k = 0; k < p->k; k++, dst += 4 * p->n)                           \
+            for (int64_t j = 0; j < p->n; j++) {                                      \
+                C x = ((const C *)b)[k * p->b.row + j * p->b.col];                    \
+                R re = x.re, im = sign * x.im;                                        \
+                                                                                      \
+                if (ar != 1 || ai != 0) {                                             \
+                    R t = ar * re - ai * im;                                          \
+                                                                                      \
+                    im = ar * im + ai * re;                                           \
+                    re = t;                                                           \
+                }                                                                     \
+                dst[2 * j] = re;                                                      \
+                dst[2 * j + 1] = im;                                                  \
+                dst[2 * p->n + 2 * j] = -im;                                          \
+                dst[2 * p->n + 2 * j + 1] = re;                                       \
+            }                                                                         \
     }
 EXPAND(expand_c64, float, mt_c64)
 EXPAND(expand_c128, double, mt_c128)
@@ -87,8 +87,23 @@ static int run(const mt_product *p)
     for (int64_t i = 0; i < p->n_batch; i++) {
         char *c = p->c.data + (p->sum_batch ? 0 : i * p->c.batch * size);
         bool accumulate = adds || (p->sum_batch && i > 0);
-        mt_gemm g = {p->m, 2 * p->n, 2 * p->k, p->a.data + i * p->a.batch * size, wide.data, c, c, 2 * p->a.row, 1,
-                     2 * p->n, 1, 2 * p->c.row, 1, 2 * p->c.row, 1, 1.0, accumulate ? 1.0 : 0.0};
+        mt_gemm g = {p->m,
+                     2 * p->n,
+                     2 * p->k,
+                     p->a.data + i * p->a.batch * size,
+                     wide.data,
+                     c,
+                     c,
+                     2 * p->a.row,
+                     1,
+                     2 * p->n,
+                     1,
+                     2 * p->c.row,
+                     1,
+                     2 * p->c.row,
+                     1,
+                     1.0,
+                     accumulate ? 1.0 : 0.0};
 
         if (i == 0 || p->b.batch) {
             if (single)

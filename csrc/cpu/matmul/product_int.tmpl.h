@@ -21,8 +21,8 @@ static void ME(pack)(U *dst, const mt_int_product *p, int64_t k, int64_t depth, 
     }
 }
 
-static MT_ALWAYS_INLINE void ME(tile)(const int height, U *sums, const U *a, int64_t a_row, int64_t a_col, const U *panel,
-                                      int64_t depth)
+static MT_ALWAYS_INLINE void ME(tile)(const int height, U *sums, const U *a, int64_t a_row, int64_t a_col,
+                                      const U *panel, int64_t depth)
 {
     V acc[ME(HEIGHT)][2];
 

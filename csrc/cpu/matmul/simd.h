@@ -34,17 +34,17 @@ typedef double mt_vf64 __attribute__((vector_size(MT_SIMD_BYTES)));
 typedef int32_t mt_vi32 __attribute__((vector_size(MT_SIMD_BYTES)));
 typedef int64_t mt_vi64 __attribute__((vector_size(MT_SIMD_BYTES)));
 
-#define MT_SIMD_COMMON(S, T, V)                                \
-    static MT_ALWAYS_INLINE V mt_simd_load_##S(const T *p)     \
-    {                                                          \
-        V v;                                                   \
-                                                               \
-        memcpy(&v, p, sizeof v);                               \
-        return v;                                              \
-    }                                                          \
-    static MT_ALWAYS_INLINE void mt_simd_store_##S(T *p, V v)  \
-    {                                                          \
-        memcpy(p, &v, sizeof v);                               \
+#define MT_SIMD_COMMON(S, T, V)                               \
+    static MT_ALWAYS_INLINE V mt_simd_load_##S(const T *p)    \
+    {                                                         \
+        V v;                                                  \
+                                                              \
+        memcpy(&v, p, sizeof v);                              \
+        return v;                                             \
+    }                                                         \
+    static MT_ALWAYS_INLINE void mt_simd_store_##S(T *p, V v) \
+    {                                                         \
+        memcpy(p, &v, sizeof v);                              \
     }
 MT_SIMD_COMMON(f32, float, mt_vf32)
 MT_SIMD_COMMON(f64, double, mt_vf64)
@@ -194,25 +194,25 @@ static MT_ALWAYS_INLINE mt_vf64 mt_simd_fma_f64(mt_vf64 a, mt_vf64 b, mt_vf64 c)
 typedef int64_t mt_mask_f32;
 typedef int64_t mt_mask_f64;
 
-#define MT_SIMD_PLAIN(S, T, V, lanes)                                                   \
-    static MT_ALWAYS_INLINE mt_mask_##S mt_simd_mask_##S(int64_t n)                     \
-    {                                                                                   \
-        return n;                                                                       \
-    }                                                                                   \
-    static MT_ALWAYS_INLINE V mt_simd_load_masked_##S(const T *p, mt_mask_##S mask)     \
-    {                                                                                   \
-        V v = {0};                                                                      \
-                                                                                        \
-        for (int i = 0; i < (lanes); i++)                                               \
-            if (i < mask)                                                               \
-                v[i] = p[i];                                                            \
-        return v;                                                                       \
-    }                                                                                   \
-    static MT_ALWAYS_INLINE void mt_simd_store_masked_##S(T *p, V v, mt_mask_##S mask)  \
-    {                                                                                   \
-        for (int i = 0; i < (lanes); i++)                                               \
-            if (i < mask)                                                               \
-                p[i] = v[i];                                                            \
+#define MT_SIMD_PLAIN(S, T, V, lanes)                                                  \
+    static MT_ALWAYS_INLINE mt_mask_##S mt_simd_mask_##S(int64_t n)                    \
+    {                                                                                  \
+        return n;                                                                      \
+    }                                                                                  \
+    static MT_ALWAYS_INLINE V mt_simd_load_masked_##S(const T *p, mt_mask_##S mask)    \
+    {                                                                                  \
+        V v = {0};                                                                     \
+                                                                                       \
+        for (int i = 0; i < (lanes); i++)                                              \
+            if (i < mask)                                                              \
+                v[i] = p[i];                                                           \
+        return v;                                                                      \
+    }                                                                                  \
+    static MT_ALWAYS_INLINE void mt_simd_store_masked_##S(T *p, V v, mt_mask_##S mask) \
+    {                                                                                  \
+        for (int i = 0; i < (lanes); i++)                                              \
+            if (i < mask)                                                              \
+                p[i] = v[i];                                                           \
     }
 MT_SIMD_PLAIN(f32, float, mt_vf32, 4)
 MT_SIMD_PLAIN(f64, double, mt_vf64, 2)

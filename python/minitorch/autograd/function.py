@@ -23,7 +23,14 @@ import functools
 import minitorch as torch
 from minitorch import _C
 
-__all__ = ["FunctionCtx", "BackwardCFunction", "FunctionMeta", "Function", "InplaceFunction", "once_differentiable"]
+__all__ = [
+    "FunctionCtx",
+    "BackwardCFunction",
+    "FunctionMeta",
+    "Function",
+    "InplaceFunction",
+    "once_differentiable",
+]
 
 
 class FunctionCtx:
@@ -76,7 +83,9 @@ class FunctionMeta(type):
     """Gives every Function the class of its contexts, named after it."""
 
     def __init__(cls, name, bases, attrs):
-        context = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": cls.__module__})
+        context = type(
+            name + "Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": cls.__module__}
+        )
         cls._backward_cls = context
         super().__init__(name, bases, attrs)
 
@@ -114,9 +123,7 @@ class Function(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
     @staticmethod
     def forward(*args, **kwargs):
         """forward(ctx, *args) or forward(*args): computes the result.  Nothing in it is recorded."""
-        raise NotImplementedError(
-            "You must implement the forward function for custom autograd.Function."
-        )
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx, inputs, output):
@@ -201,4 +208,6 @@ class _Refusal(Function):
 
     @staticmethod
     def backward(ctx, *args):
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )

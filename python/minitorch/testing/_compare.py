@@ -217,7 +217,10 @@ def _compare(actual, expected, options, path):
     if kind is None or kind != _kind(expected):
         if actual is None or expected is None:
             _fail(options, "None mismatch: %s is not %s" % (actual, expected), path)
-        text = "No comparison pair was able to handle inputs of type %s and %s." % (type(actual), type(expected))
+        text = "No comparison pair was able to handle inputs of type %s and %s." % (
+            type(actual),
+            type(expected),
+        )
         if path:
             text += "\n\nThe failure occurred for item %s" % "".join("[%r]" % key for key in path)
         raise TypeError(text)

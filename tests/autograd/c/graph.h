@@ -88,8 +88,7 @@ static inline int backward(mt_tensor *t, unsigned flags)
     return mt_engine_run(NULL, &e, NULL, 1, NULL, -1, flags | MT_RUN_ACCUMULATE);
 }
 
-static inline int gradient(mt_tensor **out, mt_tensor *of, mt_tensor *with_respect_to,
-                           unsigned flags)
+static inline int gradient(mt_tensor **out, mt_tensor *of, mt_tensor *with_respect_to, unsigned flags)
 {
     mt_endpoint e = {of, NULL, 0}, i = {with_respect_to, NULL, 0};
 

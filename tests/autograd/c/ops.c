@@ -12,8 +12,7 @@
 
 static int prepare(mt_call *call, int ndim, const int64_t *size)
 {
-    return mt_out_prepare(call, 0, (mt_dtype)call->arg[0].v.tensor->dtype, ndim, size, NULL, MT_CPU,
-                          true);
+    return mt_out_prepare(call, 0, (mt_dtype)call->arg[0].v.tensor->dtype, ndim, size, NULL, MT_CPU, true);
 }
 
 static int64_t position(const mt_tensor *t, const mt_tensor *like, int64_t flat)
@@ -32,8 +31,8 @@ static int64_t position(const mt_tensor *t, const mt_tensor *like, int64_t flat)
 
 static double get(const mt_tensor *t, int64_t at)
 {
-    return mt_scalar_to_double(mt_scalar_load(
-        mt_tensor_const_data(t) + at * (int64_t)mt_tensor_itemsize(t), (mt_dtype)t->dtype));
+    return mt_scalar_to_double(
+        mt_scalar_load(mt_tensor_const_data(t) + at * (int64_t)mt_tensor_itemsize(t), (mt_dtype)t->dtype));
 }
 
 static int binary(mt_call *call, double (*f)(double a, double b, double alpha), double alpha)
@@ -41,23 +40,19 @@ static int binary(mt_call *call, double (*f)(double a, double b, double alpha), 
     mt_tensor *a = call->arg[0].v.tensor, *b = call->arg[1].v.tensor, *out;
     mt_shape shape = {0, {0}};
 
-    if (a->dtype == MT_DTYPE_f32 && b->dtype == MT_DTYPE_f32 && a->numel == 1 && b->numel == 1 &&
-        a->ndim == b->ndim) {
+    if (a->dtype == MT_DTYPE_f32 && b->dtype == MT_DTYPE_f32 && a->numel == 1 && b->numel == 1 && a->ndim == b->ndim) {
         if (prepare(call, a->ndim, a->size) < 0)
             return -1;
         *(float *)mt_tensor_mutable_data(call->out[0]) =
-            (float)f(*(const float *)mt_tensor_const_data(a),
-                     *(const float *)mt_tensor_const_data(b), alpha);
+            (float)f(*(const float *)mt_tensor_const_data(a), *(const float *)mt_tensor_const_data(b), alpha);
         return 0;
     }
-    if (mt_shape_broadcast(&shape, a->ndim, a->size) < 0 ||
-        mt_shape_broadcast(&shape, b->ndim, b->size) < 0 ||
+    if (mt_shape_broadcast(&shape, a->ndim, a->size) < 0 || mt_shape_broadcast(&shape, b->ndim, b->size) < 0 ||
         prepare(call, shape.ndim, shape.size) < 0)
         return -1;
     out = call->out[0];
     for (int64_t i = 0; i < out->numel; i++)
-        set_number(out, position(out, out, i),
-                   f(get(a, position(a, out, i)), get(b, position(b, out, i)), alpha));
+        set_number(out, position(out, out, i), f(get(a, position(a, out, i)), get(b, position(b, out, i)), alpha));
     return mt_out_finish(call);
 }
 
@@ -121,8 +116,7 @@ static int as_strided_kernel(mt_call *call)
 {
     mt_ints size = call->arg[1].v.ints, stride = call->arg[2].v.ints;
 
-    return mt_tensor_new_view(&call->out[0], call->arg[0].v.tensor, size.n, size.data, stride.data,
-                              call->arg[3].v.i);
+    return mt_tensor_new_view(&call->out[0], call->arg[0].v.tensor, size.n, size.data, stride.data, call->arg[3].v.i);
 }
 
 static int view_kernel(mt_call *call)
@@ -179,8 +173,7 @@ static int stack_kernel(mt_call *call)
 
     for (int d = 0; d < first->ndim; d++)
         size[d + 1] = first->size[d];
-    if (mt_out_prepare(call, 0, (mt_dtype)first->dtype, first->ndim + 1, size, NULL, MT_CPU,
-                       false) < 0)
+    if (mt_out_prepare(call, 0, (mt_dtype)first->dtype, first->ndim + 1, size, NULL, MT_CPU, false) < 0)
         return -1;
     for (int k = 0; k < list.n; k++)
         for (int64_t i = 0; i < first->numel; i++)
@@ -192,8 +185,7 @@ static int cast_kernel(mt_call *call)
 {
     mt_tensor *a = call->arg[0].v.tensor;
 
-    if (mt_out_prepare(call, 0, mt_arg_dtype(&call->arg[1]), a->ndim, a->size, NULL, MT_CPU,
-                       false) < 0)
+    if (mt_out_prepare(call, 0, mt_arg_dtype(&call->arg[1]), a->ndim, a->size, NULL, MT_CPU, false) < 0)
         return -1;
     return mt_tensor_assign(call->out[0], a);
 }
@@ -211,8 +203,7 @@ static int add_backward(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
         if (mt_scalar_equals_int(n->saved[0].value.v.scalar, 1)) {
             out[1] = mt_tensor_ref(grads[0]);
         } else {
-            MT_TRY(mt_tensor_full_0d(&alpha, n->saved[0].value.v.scalar, (mt_dtype)grads[0]->dtype,
-                                     MT_CPU));
+            MT_TRY(mt_tensor_full_0d(&alpha, n->saved[0].value.v.scalar, (mt_dtype)grads[0]->dtype, MT_CPU));
             MT_TRY(mt_mul(&out[1], grads[0], alpha));
         }
     }
@@ -285,8 +276,7 @@ static int as_strided_backward(mt_node *n, mt_tensor *const *grads, mt_tensor **
     int rc = -1;
 
     MT_TRY(mt_tensor_new_zeroed(&whole, (mt_dtype)grads[0]->dtype, size.n, size.data, MT_CPU));
-    MT_TRY(mt_as_strided(&part, whole, n->saved[1].value.v.ints, n->saved[2].value.v.ints,
-                         &n->saved[3].value.v.i));
+    MT_TRY(mt_as_strided(&part, whole, n->saved[1].value.v.ints, n->saved[2].value.v.ints, &n->saved[3].value.v.i));
     MT_TRY(mt_copy_inplace(part, grads[0], false));
     out[0] = mt_tensor_move(&whole);
     rc = 0;
@@ -353,14 +343,13 @@ static const uint8_t first[] = {0}, both[] = {0, 1};
 SAVED(add, {MT_SAVE_ARG, 2, "alpha", 2});
 SAVED(mul, {MT_SAVE_ARG, 0, "self", 2}, {MT_SAVE_ARG, 1, "other", 1});
 SAVED(exp, {MT_SAVE_RESULT, 0, "result", 1});
-SAVED(as_strided, {MT_SAVE_SIZES, 0, "self_sym_sizes", 1}, {MT_SAVE_ARG, 1, "size", 1},
-      {MT_SAVE_ARG, 2, "stride", 1}, {MT_SAVE_ARG, 3, "storage_offset", 1});
+SAVED(as_strided, {MT_SAVE_SIZES, 0, "self_sym_sizes", 1}, {MT_SAVE_ARG, 1, "size", 1}, {MT_SAVE_ARG, 2, "stride", 1},
+      {MT_SAVE_ARG, 3, "storage_offset", 1});
 SAVED(view, {MT_SAVE_SIZES, 0, "self_sym_sizes", 1});
 SAVED(sum, {MT_SAVE_SIZES, 0, "self_sym_sizes", 1}, {MT_SAVE_ARG, 1, "dim", 1});
 
-#define GRAD(name, text, n_inputs, inputs, saved)                                   \
-    static const mt_grad name##_grad = {text,   MT_COUNTOF(saved), n_inputs, saved, \
-                                        inputs, name##_backward, 0}
+#define GRAD(name, text, n_inputs, inputs, saved) \
+    static const mt_grad name##_grad = {text, MT_COUNTOF(saved), n_inputs, saved, inputs, name##_backward, 0}
 #define GRAD_PLAIN(name, text, n_inputs, inputs, backward) \
     static const mt_grad name##_grad = {text, 0, n_inputs, NULL, inputs, backward, 0}
 GRAD(add, "AddBackward0", 2, both, add_saved);
@@ -401,8 +390,7 @@ OP(stack, "stack", 1, 0, &stack_grad, stack_kernel);
 OP(cast, "_to_copy", 2, 0, &cast_grad, cast_kernel);
 OP(none, "no_formula", 1, 0, &none_grad, clone_kernel);
 
-const mt_op mt_op_table[] = {
-    {.name = "add", .overload = ""}}; /* for the short road, which is closed here */
+const mt_op mt_op_table[] = {{.name = "add", .overload = ""}}; /* for the short road, which is closed here */
 
 /* --- the typed interface --- */
 
@@ -532,8 +520,7 @@ int mt_zero_inplace(mt_tensor *self)
     return run_written(&call, self);
 }
 
-int mt_as_strided(mt_tensor **out, mt_tensor *self, mt_ints size, mt_ints stride,
-                  const int64_t *storage_offset)
+int mt_as_strided(mt_tensor **out, mt_tensor *self, mt_ints size, mt_ints stride, const int64_t *storage_offset)
 {
     mt_call call;
 
@@ -589,8 +576,8 @@ int mt_stack_first(mt_tensor **out, mt_tensors list)
     return run_function(out, &call);
 }
 
-int mt_to_copy(mt_tensor **out, mt_tensor *self, mt_dtype dtype, int layout, mt_device device,
-               const bool *pin_memory, bool non_blocking, int memory_format)
+int mt_to_copy(mt_tensor **out, mt_tensor *self, mt_dtype dtype, int layout, mt_device device, const bool *pin_memory,
+               bool non_blocking, int memory_format)
 {
     mt_call call;
 
@@ -608,8 +595,7 @@ int mt_fast_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
     return 0;
 }
 
-int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b,
-                          bool scalar_first)
+int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_scalar b, bool scalar_first)
 {
     (void)out, (void)op, (void)a, (void)b, (void)scalar_first;
     return 0;

@@ -21,12 +21,11 @@ int mt_no_formula(mt_tensor **out, mt_tensor *self);
 int mt_clone(mt_tensor **out, mt_tensor *self, int memory_format);
 int mt_copy_inplace(mt_tensor *self, mt_tensor *src, bool non_blocking);
 int mt_zero_inplace(mt_tensor *self);
-int mt_as_strided(mt_tensor **out, mt_tensor *self, mt_ints size, mt_ints stride,
-                  const int64_t *storage_offset);
+int mt_as_strided(mt_tensor **out, mt_tensor *self, mt_ints size, mt_ints stride, const int64_t *storage_offset);
 int mt_view(mt_tensor **out, mt_tensor *self, mt_ints size);
 int mt_sum_dim_IntList(mt_tensor **out, mt_tensor *self, mt_ints dim, bool keepdim, mt_dtype dtype);
-int mt_to_copy(mt_tensor **out, mt_tensor *self, mt_dtype dtype, int layout, mt_device device,
-               const bool *pin_memory, bool non_blocking, int memory_format);
+int mt_to_copy(mt_tensor **out, mt_tensor *self, mt_dtype dtype, int layout, mt_device device, const bool *pin_memory,
+               bool non_blocking, int memory_format);
 int mt_view_as_real(mt_tensor **out, mt_tensor *self);
 int mt_view_as_complex(mt_tensor **out, mt_tensor *self);
 int mt_conj(mt_tensor **out, mt_tensor *self);

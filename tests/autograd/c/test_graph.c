@@ -19,8 +19,7 @@ static void test_record_and_run(void)
     CHECK(fabs(number_at(g, 1) - number_at(z, 1)) < 1e-12 && !mt_autograd_grad(x));
     OK(backward(s, 0));
     CHECK(fabs(grad_at(x, 1) - 2 * number_at(z, 1)) < 1e-9);
-    CHECK_ERROR(backward(s, 0), MT_ERR_RUNTIME,
-                "Trying to backward through the graph a second time");
+    CHECK_ERROR(backward(s, 0), MT_ERR_RUNTIME, "Trying to backward through the graph a second time");
     DROP(x, c, y, z, s, g);
 }
 
@@ -51,15 +50,13 @@ static void test_broadcast_and_cast(void)
     z = total(s);
     OK(backward(z, 0));
     CHECK(mt_autograd_grad(x)->ndim == 2 && grad_at(x, 1) == 3);
-    CHECK(mt_autograd_grad(y)->dtype == MT_DTYPE_f32 && mt_autograd_grad(y)->ndim == 1 &&
-          grad_at(y, 2) == 3);
+    CHECK(mt_autograd_grad(y)->dtype == MT_DTYPE_f32 && mt_autograd_grad(y)->ndim == 1 && grad_at(y, 2) == 3);
     DROP(x, y, z, s);
 }
 
 static void test_steal(void)
 {
-    mt_tensor *x = leaf(1, SIZES(2)), *c = plain(1, SIZES(2)), *y = add(x, c),
-              *given = plain(1, SIZES(2));
+    mt_tensor *x = leaf(1, SIZES(2)), *c = plain(1, SIZES(2)), *y = add(x, c), *given = plain(1, SIZES(2));
     mt_endpoint e = {y, NULL, 0};
 
     OK(mt_engine_run(NULL, &e, &given, 1, NULL, -1, MT_RUN_ACCUMULATE));
@@ -70,8 +67,7 @@ static void test_steal(void)
 
 static void test_argument_errors(void)
 {
-    mt_tensor *x = leaf(1, SIZES(3)), *c = plain(0, NULL), *y = mul(x, x), *s = total(y), *g = NULL,
-              *two;
+    mt_tensor *x = leaf(1, SIZES(3)), *c = plain(0, NULL), *y = mul(x, x), *s = total(y), *g = NULL, *two;
     mt_endpoint e = {y, NULL, 0};
 
     two = plain(1, SIZES(2));
@@ -80,11 +76,9 @@ static void test_argument_errors(void)
     CHECK_ERROR(mt_engine_run(NULL, &e, &two, 1, NULL, -1, MT_RUN_ACCUMULATE), MT_ERR_RUNTIME,
                 "grad_output[0] has a shape of torch.Size([2]) and output[0] has a shape of "
                 "torch.Size([3]).");
-    CHECK_ERROR(gradient(&g, s, c, 0), MT_ERR_RUNTIME,
-                "One of the differentiated Tensors does not require grad");
+    CHECK_ERROR(gradient(&g, s, c, 0), MT_ERR_RUNTIME, "One of the differentiated Tensors does not require grad");
     OK(mt_autograd_set_requires_grad(c, true));
-    CHECK_ERROR(gradient(&g, s, c, MT_RUN_RETAIN_GRAPH), MT_ERR_RUNTIME,
-                "at index 0 appears to not have been used");
+    CHECK_ERROR(gradient(&g, s, c, MT_RUN_RETAIN_GRAPH), MT_ERR_RUNTIME, "at index 0 appears to not have been used");
     CHECK(g == NULL);
     OK(gradient(&g, s, c, MT_RUN_RETAIN_GRAPH | MT_RUN_ALLOW_UNUSED));
     CHECK(g == NULL);
@@ -95,8 +89,7 @@ static void test_argument_errors(void)
     OK(mt_no_formula(&g, x));
     mt_tensor_unref(s);
     s = total(g);
-    CHECK_ERROR(backward(s, 0), MT_ERR_RUNTIME,
-                "derivative for aten::no_formula is not implemented");
+    CHECK_ERROR(backward(s, 0), MT_ERR_RUNTIME, "derivative for aten::no_formula is not implemented");
     DROP(x, c, y, s, g, two);
 }
 
@@ -113,16 +106,14 @@ static void test_versions(void)
     z = mul(y, y);
     s = total(z);
     OK(mt_add_inplace(y, one, mt_scalar_from_int(1)));
-    CHECK_ERROR(backward(s, 0), MT_ERR_RUNTIME,
-                "which is output 0 of Add, is at version 1; expected version 0");
+    CHECK_ERROR(backward(s, 0), MT_ERR_RUNTIME, "which is output 0 of Add, is at version 1; expected version 0");
     CHECK(!mt_autograd_grad(x));
     DROP(x, y, s, one, z);
 }
 
 static void test_second_order(void)
 {
-    mt_tensor *x = leaf(1, SIZES(2)), *sq = mul(x, x), *cube = mul(sq, x), *s = total(cube), *g,
-              *gs, *h;
+    mt_tensor *x = leaf(1, SIZES(2)), *sq = mul(x, x), *cube = mul(sq, x), *s = total(cube), *g, *gs, *h;
 
     OK(gradient(&g, s, x, MT_RUN_RETAIN_GRAPH | MT_RUN_CREATE_GRAPH));
     CHECK(mt_tensor_requires_grad(g) && number_at(g, 1) == 12);
@@ -138,16 +129,14 @@ static void test_lists(void)
     mt_tensor_list rows;
 
     OK(mt_unbind_first(&rows, x));
-    CHECK(rows.n == 3 && mt_autograd_output_nr(rows.data[2]) == 2 &&
-          (rows.data[0]->flags & MT_FLAG_MULTI_VIEW));
+    CHECK(rows.n == 3 && mt_autograd_output_nr(rows.data[2]) == 2 && (rows.data[0]->flags & MT_FLAG_MULTI_VIEW));
     y = mul(rows.data[0], rows.data[2]);
     s = total(y);
     OK(backward(s, 0));
     CHECK(grad_at(x, 0) == 5 && grad_at(x, 2) == 0 && grad_at(x, 5) == 2);
     DROP(y, s);
     OK(mt_autograd_set_grad(x, NULL));
-    OK(mt_stack_first(
-        &y, (mt_tensors){(mt_tensor *[]){rows.data[1], x->autograd ? rows.data[1] : NULL}, 2}));
+    OK(mt_stack_first(&y, (mt_tensors){(mt_tensor *[]){rows.data[1], x->autograd ? rows.data[1] : NULL}, 2}));
     s = total(y);
     OK(backward(s, 0));
     CHECK(grad_at(x, 2) == 2 && grad_at(x, 0) == 0);
@@ -227,10 +216,8 @@ static void test_hooks(void)
     CHECK(mt_hook_remove(&n->hooks, b) && grad_at(x, 1) == 20);
     OK(backward(s, 0));
     CHECK(grad_at(x, 1) == 22);
-    CHECK_ERROR(mt_autograd_add_tensor_hook(c, &tracing, a), MT_ERR_RUNTIME,
-                "doesn't require gradient");
-    CHECK_ERROR(mt_autograd_add_post_accumulate_hook(y, &tracing, a), MT_ERR_RUNTIME,
-                "non-leaf tensors");
+    CHECK_ERROR(mt_autograd_add_tensor_hook(c, &tracing, a), MT_ERR_RUNTIME, "doesn't require gradient");
+    CHECK_ERROR(mt_autograd_add_post_accumulate_hook(y, &tracing, a), MT_ERR_RUNTIME, "non-leaf tensors");
     DROP(x, c, y, s);
     CHECK(live_contexts == 0);
 }
@@ -272,8 +259,7 @@ static int queueing_hook(void *ctx, mt_hook_frame *frame)
 static void test_nested(void)
 {
     static const mt_hook_ops nesting = {nested_hook, NULL}, queueing = {queueing_hook, NULL};
-    mt_tensor *x = leaf(1, SIZES(2)), *c = plain(1, SIZES(2)), *y = mul(x, c), *z = mul(y, c),
-              *s = total(z);
+    mt_tensor *x = leaf(1, SIZES(2)), *c = plain(1, SIZES(2)), *y = mul(x, c), *z = mul(y, c), *s = total(z);
     int left = 3;
     bool yes;
 
@@ -283,10 +269,8 @@ static void test_nested(void)
     OK(mt_autograd_add_tensor_hook(y, &queueing, &left));
     OK(backward(s, 0));
     CHECK(left <= 0 && !mt_engine_is_running());
-    CHECK_ERROR(mt_engine_queue_callback(count_callback, NULL, &left), MT_ERR_RUNTIME,
-                "Final callbacks");
-    CHECK_ERROR(mt_engine_will_execute(&yes, y->autograd->grad_fn), MT_ERR_RUNTIME,
-                "during the backward pass");
+    CHECK_ERROR(mt_engine_queue_callback(count_callback, NULL, &left), MT_ERR_RUNTIME, "Final callbacks");
+    CHECK_ERROR(mt_engine_will_execute(&yes, y->autograd->grad_fn), MT_ERR_RUNTIME, "during the backward pass");
     DROP(x, c, y, z, s);
 }
 
@@ -314,8 +298,7 @@ static void test_failed_allocations(void)
         bool failed;
 
         mt_alloc_fail_at(k);
-        failed = mt_mul(&y, x, x) < 0 ||
-                 mt_as_strided(&v, y, (mt_ints){&n, 1}, (mt_ints){&stride, 1}, &offset) < 0 ||
+        failed = mt_mul(&y, x, x) < 0 || mt_as_strided(&v, y, (mt_ints){&n, 1}, (mt_ints){&stride, 1}, &offset) < 0 ||
                  mt_exp_inplace(v) < 0 || mt_add(&z, y, x, mt_scalar_from_int(1)) < 0 ||
                  mt_sum_dim_IntList(&s, z, (mt_ints){dims, 1}, true, MT_DTYPE_NONE) < 0 ||
                  mt_autograd_retain_grad(y) < 0 || backward(s, MT_RUN_RETAIN_GRAPH) < 0 ||

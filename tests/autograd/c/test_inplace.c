@@ -19,17 +19,14 @@ static mt_tensor *number(double value)
 
 static void test_leaves(void)
 {
-    mt_tensor *x = leaf(1, SIZES(3)), *v = part(x, 0, 2), *two = number(2),
-              *out = plain(1, SIZES(3));
+    mt_tensor *x = leaf(1, SIZES(3)), *v = part(x, 0, 2), *two = number(2), *out = plain(1, SIZES(3));
 
     CHECK_ERROR(mt_mul_inplace(x, two), MT_ERR_RUNTIME,
                 "a leaf Variable that requires grad is being used in an in-place");
-    CHECK_ERROR(mt_mul_inplace(v, two), MT_ERR_RUNTIME,
-                "a view of a leaf Variable that requires grad");
+    CHECK_ERROR(mt_mul_inplace(v, two), MT_ERR_RUNTIME, "a view of a leaf Variable that requires grad");
     CHECK_ERROR(mt_add_out(out, x, two, mt_scalar_from_int(1)), MT_ERR_RUNTIME,
                 "add(): functions with out=... arguments don't support automatic differentiation");
-    CHECK_ERROR(mt_add_out(x, out, two, mt_scalar_from_int(1)), MT_ERR_RUNTIME,
-                "functions with out=...");
+    CHECK_ERROR(mt_add_out(x, out, two, mt_scalar_from_int(1)), MT_ERR_RUNTIME, "functions with out=...");
     CHECK(mt_tensor_version(x) == 0 && number_at(x, 2) == 3);
     mt_thread.grad_mode = false;
     OK(mt_mul_inplace(x, two));
@@ -47,8 +44,7 @@ static void test_rebase(void)
     CHECK(strcmp(name_of(y), "ExpBackward0") == 0 && mt_tensor_version(y) == 1);
     OK(mt_mul_inplace(y, two));
     s = total(y);
-    CHECK_ERROR(backward(s, 0), MT_ERR_RUNTIME,
-                "output 0 of Exp, is at version 2; expected version 1");
+    CHECK_ERROR(backward(s, 0), MT_ERR_RUNTIME, "output 0 of Exp, is at version 2; expected version 1");
     DROP(y, s);
     y = mul(x, two);
     OK(mt_exp_inplace(y));
@@ -63,8 +59,8 @@ static void test_old_value_is_cloned(void)
     mt_tensor *x = leaf(1, SIZES(2)), *w = leaf(1, SIZES(2)), *y = clone(x), *s;
 
     OK(mt_mul_inplace(y, w));
-    CHECK(strcmp(mt_node_name(y->autograd->grad_fn->saved[0].value.v.tensor->autograd->grad_fn),
-                 "CloneBackward0") == 0);
+    CHECK(strcmp(mt_node_name(y->autograd->grad_fn->saved[0].value.v.tensor->autograd->grad_fn), "CloneBackward0") ==
+          0);
     s = total(y);
     OK(backward(s, 0));
     CHECK(grad_at(x, 1) == 2 && grad_at(w, 1) == 2);
@@ -73,37 +69,31 @@ static void test_old_value_is_cloned(void)
 
 static void test_views(void)
 {
-    mt_tensor *x = leaf(1, SIZES(4)), *base = clone(x), *first = part(base, 0, 2),
-              *second = part(base, 1, 2);
+    mt_tensor *x = leaf(1, SIZES(4)), *base = clone(x), *first = part(base, 0, 2), *second = part(base, 1, 2);
     mt_tensor *three = number(3), *s;
 
     OK(mt_mul_inplace(first, three));
     CHECK(strcmp(name_of(base), "torch::autograd::CopySlices") == 0);
-    CHECK(strcmp(name_of(first), "AsStridedBackward0") == 0 &&
-          strcmp(name_of(second), "AsStridedBackward0") == 0);
+    CHECK(strcmp(name_of(first), "AsStridedBackward0") == 0 && strcmp(name_of(second), "AsStridedBackward0") == 0);
     CHECK(second->autograd->grad_fn->edge[0].node == base->autograd->grad_fn);
     OK(mt_mul_inplace(base, three));
     OK(mt_exp_inplace(second));
     s = total(base);
     OK(backward(s, 0));
-    CHECK(grad_at(x, 0) == 9 && fabs(grad_at(x, 1) / (9 * exp(18)) - 1) < 1e-12 &&
-          grad_at(x, 3) == 3);
+    CHECK(grad_at(x, 0) == 9 && fabs(grad_at(x, 1) / (9 * exp(18)) - 1) < 1e-12 && grad_at(x, 3) == 3);
     CHECK(fabs(grad_at(x, 2) / (3 * exp(9)) - 1) < 1e-12);
-    CHECK_ERROR(backward(s, 0), MT_ERR_RUNTIME,
-                "Trying to backward through the graph a second time");
+    CHECK_ERROR(backward(s, 0), MT_ERR_RUNTIME, "Trying to backward through the graph a second time");
     DROP(x, base, first, second, three, s);
 }
 
 static void test_base_begins_to_require_grad(void)
 {
-    mt_tensor *w = leaf(1, SIZES(2)), *base = plain(1, SIZES(4)), *v = part(base, 0, 2),
-              *other = part(base, 2, 2), *s;
+    mt_tensor *w = leaf(1, SIZES(2)), *base = plain(1, SIZES(4)), *v = part(base, 0, 2), *other = part(base, 2, 2), *s;
     bool is_leaf;
 
     CHECK(!base->autograd && !v->autograd);
     OK(mt_add_inplace(v, w, mt_scalar_from_int(2)));
-    CHECK(mt_tensor_requires_grad(base) && mt_tensor_requires_grad(other) &&
-          mt_tensor_requires_grad(v));
+    CHECK(mt_tensor_requires_grad(base) && mt_tensor_requires_grad(other) && mt_tensor_requires_grad(v));
     OK(mt_autograd_is_leaf(&is_leaf, other));
     CHECK(!is_leaf && strcmp(name_of(other), "AsStridedBackward0") == 0);
     s = total(base);
@@ -169,8 +159,7 @@ static void test_guards(void)
 
 static void test_retained_gradient_follows(void)
 {
-    mt_tensor *x = leaf(1, SIZES(3)), *two = number(2), *y = clone(x), *v = part(y, 0, 2), *s, *t,
-              *sum;
+    mt_tensor *x = leaf(1, SIZES(3)), *two = number(2), *y = clone(x), *v = part(y, 0, 2), *s, *t, *sum;
 
     OK(mt_autograd_retain_grad(y));
     OK(mt_autograd_retain_grad(v));

@@ -10,7 +10,18 @@ import minitorch as torch  # noqa: E402
 
 new = set(sys.modules) - before
 ours = sorted(name for name in new if name.split(".")[0] == "minitorch")
-slow = {"typing", "inspect", "dataclasses", "enum", "re", "pickle", "numpy", "ctypes", "threading", "subprocess"}
+slow = {
+    "typing",
+    "inspect",
+    "dataclasses",
+    "enum",
+    "re",
+    "pickle",
+    "numpy",
+    "ctypes",
+    "threading",
+    "subprocess",
+}
 assert len(ours) <= 15, ours
 assert not new & slow, new & slow
 assert threads is None or len(os.listdir("/proc/self/task")) == threads

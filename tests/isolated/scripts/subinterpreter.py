@@ -12,7 +12,9 @@ except ImportError:
 
 if interpreters:
     second = interpreters.create()
-    program = "try:\n import minitorch as t\n assert t.ones(2).sum().item() == 2\nexcept ImportError:\n pass\n"
+    program = (
+        "try:\n import minitorch as t\n assert t.ones(2).sum().item() == 2\nexcept ImportError:\n pass\n"
+    )
     failed = getattr(interpreters, "run_string")(second, program)
     assert failed is None, failed
     interpreters.destroy(second)
