@@ -126,7 +126,13 @@ class Worker:
         )
         if core is not None:
             os.sched_setaffinity(self.process.pid, core)
-        self.version = json.loads(self.process.stdout.readline())["ready"]
+        first = self.process.stdout.readline()
+        if not first:
+            raise SystemExit(
+                "%s cannot be imported by %s: install it beside the other to compare them"
+                % (lib, sys.executable)
+            )
+        self.version = json.loads(first)["ready"]
 
     def ask(self, **request):
         self.process.stdin.write(json.dumps(request) + "\n")

@@ -86,6 +86,11 @@ def main():
             run("import " + lib)
         except subprocess.CalledProcessError:
             libs.remove(lib)
+    if "minitorch" not in libs:
+        raise SystemExit(
+            "minitorch cannot be imported by %s: install it, or build it in place" % sys.executable
+        )
+    print("importing %s 15 times each ..." % ", ".join(libs), file=sys.stderr)
     spent = times(["pass"] + ["import " + lib for lib in libs], 15)
     bare_rss = int(run(STATE % "pass").split()[0])
     table = {lib: facts(lib, bare_rss, spent["pass"], spent["import " + lib]) for lib in libs}
