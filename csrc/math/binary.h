@@ -41,14 +41,14 @@ MT_HD float mt_nextafter_f16(float a, float b)
 {
     float r = mt_f16_to_f32(mt_next_bits_16(mt_f32_to_f16(a), a, b > a));
 
-    return (a != a) | (b != b) ? a + b : (a == b ? b : r);
+    return ((a != a) | (b != b)) ? a + b : (a == b ? b : r);
 }
 
 MT_HD float mt_nextafter_bf16(float a, float b)
 {
     float r = mt_bf16_to_f32(mt_next_bits_16(mt_f32_to_bf16(a), a, b > a));
 
-    return (a != a) | (b != b) ? a + b : (a == b ? b : r);
+    return ((a != a) | (b != b)) ? a + b : (a == b ? b : r);
 }
 
 #endif
