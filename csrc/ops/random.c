@@ -6,14 +6,16 @@
 #include "core/shape.h"
 #include "kernels.h"
 #include "ops.h"
+#include "ops/create.h"
 #include "ops/meta.h"
 
 /* An uninitialised tensor with the keywords of a factory. */
-static int make(mt_tensor **out, mt_ints size, mt_dtype dtype, mt_dtype missing, mt_device device)
+static int make(mt_tensor **out, mt_ints size, mt_dtype dtype, mt_dtype missing, int layout, mt_device device,
+                const bool *pin_memory)
 {
-    mt_device where = mt_device_is_none(device) ? MT_CPU : device;
+    mt_device where;
 
-    if (mt_device_check(&where) < 0)
+    if (mt_factory_device(&where, device, MT_CPU, layout, pin_memory) < 0)
         return -1;
     return mt_tensor_new(out, dtype == MT_DTYPE_NONE ? missing : dtype, size.n, size.data, where);
 }
@@ -21,8 +23,7 @@ static int make(mt_tensor **out, mt_ints size, mt_dtype dtype, mt_dtype missing,
 int mt_impl_rand(mt_tensor **out, mt_ints size, mt_generator *generator, mt_dtype dtype, int layout, mt_device device,
                  const bool *pin_memory)
 {
-    (void)layout, (void)pin_memory;
-    if (make(out, size, dtype, mt_default_dtype(), device) < 0)
+    if (make(out, size, dtype, mt_default_dtype(), layout, device, pin_memory) < 0)
         return -1;
     if (mt_uniform_inplace(*out, 0.0, 1.0, generator) < 0)
         mt_tensor_clear(out);
@@ -32,8 +33,7 @@ int mt_impl_rand(mt_tensor **out, mt_ints size, mt_generator *generator, mt_dtyp
 int mt_impl_randn(mt_tensor **out, mt_ints size, mt_generator *generator, mt_dtype dtype, int layout, mt_device device,
                   const bool *pin_memory)
 {
-    (void)layout, (void)pin_memory;
-    if (make(out, size, dtype, mt_default_dtype(), device) < 0)
+    if (make(out, size, dtype, mt_default_dtype(), layout, device, pin_memory) < 0)
         return -1;
     if (mt_normal_inplace(*out, 0.0, 1.0, generator) < 0)
         mt_tensor_clear(out);
@@ -43,8 +43,7 @@ int mt_impl_randn(mt_tensor **out, mt_ints size, mt_generator *generator, mt_dty
 int mt_impl_randint_low(mt_tensor **out, int64_t low, int64_t high, mt_ints size, mt_generator *generator,
                         mt_dtype dtype, int layout, mt_device device, const bool *pin_memory)
 {
-    (void)layout, (void)pin_memory;
-    if (make(out, size, dtype, MT_DTYPE_i64, device) < 0)
+    if (make(out, size, dtype, MT_DTYPE_i64, layout, device, pin_memory) < 0)
         return -1;
     if (mt_random_inplace_from(*out, low, &high, generator) < 0)
         mt_tensor_clear(out);
@@ -64,7 +63,6 @@ int mt_impl_randperm(mt_tensor **out, int64_t n, mt_generator *generator, mt_dty
     mt_tensor *indices = NULL;
     int rc = -1;
 
-    (void)layout, (void)pin_memory;
     MT_REQUIRE(n >= 0, MT_ERR_RUNTIME, "n must be non-negative, got %lld", (long long)n);
     MT_REQUIRE(!mt_dtype_is_complex(d) && d != MT_DTYPE_b8, MT_ERR_NOT_IMPLEMENTED,
                "\"randperm\" not implemented for '%s'", mt_dtype_table[d].legacy);
@@ -73,7 +71,7 @@ int mt_impl_randperm(mt_tensor **out, int64_t n, mt_generator *generator, mt_dty
                    !(d == MT_DTYPE_i8 && n > 128) && !(d == MT_DTYPE_i16 && n > 32768) &&
                    !(d == MT_DTYPE_i32 && n > (int64_t)INT32_MAX + 1),
                MT_ERR_RUNTIME, "n is too large for result tensor type: '%s'", mt_dtype_table[d].legacy);
-    MT_TRY(make(&indices, (mt_ints){&n, 1}, MT_DTYPE_i64, MT_DTYPE_i64, device));
+    MT_TRY(make(&indices, (mt_ints){&n, 1}, MT_DTYPE_i64, MT_DTYPE_i64, layout, device, pin_memory));
     if (indices->device.type != MT_DEVICE_META)
         MT_TRY(mt_randperm_fill_inplace(indices, generator));
     if (d == MT_DTYPE_i64) {
@@ -240,8 +238,7 @@ int mt_impl_normal_tensor_tensor(mt_tensor **out, mt_tensor *mean, mt_tensor *st
 int mt_impl_normal_float_float(mt_tensor **out, double mean, double std, mt_ints size, mt_generator *generator,
                                mt_dtype dtype, int layout, mt_device device, const bool *pin_memory)
 {
-    (void)layout, (void)pin_memory;
-    if (make(out, size, dtype, mt_default_dtype(), device) < 0)
+    if (make(out, size, dtype, mt_default_dtype(), layout, device, pin_memory) < 0)
         return -1;
     if (mt_normal_inplace(*out, mean, std, generator) < 0)
         mt_tensor_clear(out);

@@ -153,3 +153,24 @@ def test_impossible_sizes(torch):
     with pytest.raises(RuntimeError):
         torch.eye(2**31, 2**31)
     assert torch.empty(0, 2**40, 2**20).numel() == 0
+
+
+FACTORIES = [
+    lambda t, **k: t.rand(2, **k),
+    lambda t, **k: t.randn(2, **k),
+    lambda t, **k: t.randint(3, (2,), **k),
+    lambda t, **k: t.randperm(3, **k),
+    lambda t, **k: t.normal(0.0, 1.0, (2,), **k),
+    lambda t, **k: t.zeros(2, **k),
+    lambda t, **k: t.arange(3, **k),
+    lambda t, **k: t.eye(2, **k),
+]
+
+
+@pytest.mark.parametrize("factory", range(len(FACTORIES)))
+def test_pinned_memory_is_refused_without_a_device(torch, factory):
+    if torch.cuda.is_available():
+        pytest.skip("this machine can pin memory")
+    with pytest.raises(RuntimeError, match="pin_memory=True requires a CUDA or other accelerator backend"):
+        FACTORIES[factory](torch, pin_memory=True)
+    assert not FACTORIES[factory](torch, pin_memory=False).is_pinned()
