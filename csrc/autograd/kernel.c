@@ -329,7 +329,8 @@ static int record(mt_call *call, int n_edges)
     MT_TRY(save_inputs(&s));
     MT_TRY(save_results(&s));
     for (int i = 0; i < call->n_outs; i++)
-        if (n->input[i].takes_grad && !(grad->constant >> i & 1) && !is_input(call, grad, call->out[i]))
+        if (n->input[i].takes_grad && !(i < MT_MAX_OUTS && (grad->constant >> i & 1)) &&
+            !is_input(call, grad, call->out[i]))
             MT_TRY(mt_autograd_set_edge(call->out[i], n, (uint32_t)i));
     rc = 0;
 fail:
