@@ -58,6 +58,12 @@
 #define NUMBERS , NUMBER(0), NUMBER(1), NUMBER(2), NUMBER(3)
 #endif
 
+#if IS_HALF && MT_JOIN(MT_HALF_, OP)
+#define FORMULA(fname) MT_LOOP_SYMBOL(MT_JOIN(mt_, fname), XS)
+#else
+#define FORMULA(fname) FN(fname)
+#endif
+
 static __global__ void KERNEL_NAME(const MT_GRID_CONSTANT mt_cuda_args g)
 {
     const int64_t step = (int64_t)gridDim.x * blockDim.x;
@@ -66,7 +72,7 @@ static __global__ void KERNEL_NAME(const MT_GRID_CONSTANT mt_cuda_args g)
         int64_t at[N_IN + 1];
 
         mt_cuda_locate(at, N_IN + 1, &g, i);
-        *(OUT *)(g.data[0] + at[0]) = PUT(FN(OP)(ELEMENTS NUMBERS));
+        *(OUT *)(g.data[0] + at[0]) = PUT(FORMULA(OP)(ELEMENTS NUMBERS));
     }
 }
 
@@ -86,5 +92,6 @@ static void LOOP_NAME(char *const *data, const int64_t *stride, int64_t n, const
 #undef FIRST
 #undef INPUT
 #undef NUMBER
+#undef FORMULA
 #undef ELEMENTS
 #undef NUMBERS
