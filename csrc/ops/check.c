@@ -299,7 +299,7 @@ static int check_probabilities(mt_tensor *t, const char *what)
     mt_scalar first, last;
     int rc = -1;
 
-    if (t->numel == 0 || t->device.type != MT_DEVICE_CPU || !mt_dtype_is_float((mt_dtype)t->dtype))
+    if (t->numel == 0 || t->device.type == MT_DEVICE_META || !mt_dtype_is_float((mt_dtype)t->dtype))
         return 0;
     MT_TRY(mt_aminmax(&low, &high, t, NULL, false));
     MT_TRY(mt_tensor_item(&first, low));
