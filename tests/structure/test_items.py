@@ -3,6 +3,7 @@
 import ast
 import glob
 import os
+import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BEHAVIOUR = os.path.join(ROOT, "tests", "behaviour")
@@ -28,6 +29,11 @@ def observed():
                 for arg in node.args:
                     if isinstance(arg, ast.Constant) and isinstance(arg.value, str):
                         found.setdefault(arg.value, set()).add(os.path.basename(path))
+    for path in glob.glob(os.path.join(BEHAVIOUR, "tables", "*.txt")):
+        with open(path, encoding="utf-8") as f:
+            for heading in re.findall(r"^\[(M[^\]]*)\]", f.read(), re.M):
+                for item in heading.split():
+                    found.setdefault(item, set()).add(os.path.basename(path))
     return found
 
 
