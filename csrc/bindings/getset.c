@@ -95,6 +95,12 @@ static PyObject *get_false(PyObject *self, mt_tensor *t)
     Py_RETURN_FALSE;
 }
 
+static PyObject *get_name(PyObject *self, mt_tensor *t)
+{
+    (void)self, (void)t;
+    Py_RETURN_NONE; /* only parameters of tracers have names */
+}
+
 static PyObject *get_version(PyObject *self, mt_tensor *t)
 {
     (void)self;
@@ -488,6 +494,7 @@ static const property properties[] = {
     {"real", get_real},
     {"imag", get_imag},
     {"is_sparse_csr", get_false},
+    {"name", get_name},
     {"is_mkldnn", get_false},
     {"is_nested", get_false},
     {"is_xpu", get_false},

@@ -17,6 +17,7 @@
 typedef struct walk {
     mt_tensor *view;              /* owned */
     int dim;                      /* next dimension of view */
+    int source;                   /* the same as a dimension of the indexed tensor, for messages */
     mt_tensor *index[MT_MAX_DIM]; /* owned; NULL where the dim is taken whole */
     int n_index;
     bool record; /* go through ops, one by one */
@@ -64,10 +65,11 @@ static int apply_int(walk *w, int64_t i)
         return -1;
     }
     if (i < -t->size[d] || i >= t->size[d]) {
-        PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)i, d,
-                     (long long)t->size[d]);
+        PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)i,
+                     w->source, (long long)t->size[d]);
         return -1;
     }
+    w->source++;
     if (i < 0)
         i += t->size[d];
     if (w->record)
@@ -101,9 +103,10 @@ static int slice_bound(int64_t *out, PyObject *o, int64_t missing)
     }
     *out = PyLong_AsLongLongAndOverflow(index, &overflow);
     Py_DECREF(index);
-    if (overflow)
-        *out = overflow < 0 ? INT64_MIN : INT64_MAX;
-    return 0;
+    if (!overflow)
+        return 0;
+    *out = overflow < 0 ? INT64_MIN : INT64_MAX;
+    return overflow > 0 ? 0 : PyErr_WarnEx(PyExc_UserWarning, "Truncating a bound of a slice to 64 bits", 1);
 }
 
 static int apply_slice(walk *w, PyObject *o)
@@ -127,6 +130,7 @@ static int apply_slice(walk *w, PyObject *o)
         return -1;
     n = t->size[d];
     w->dim++;
+    w->source++;
     if (start == 0 && stop >= n && step == 1)
         return 0;
     if (start < 0 && (start += n) < 0)
@@ -159,7 +163,7 @@ static int apply_none(walk *w)
     int64_t size[MT_MAX_DIM], stride[MT_MAX_DIM];
     int d = w->dim++;
 
-    if (t->ndim == MT_MAX_DIM)
+    if (t->ndim == MT_MAX_DIM || d > t->ndim)
         return index_error("too many dimensions in an index");
     if (w->record)
         return mt_unsqueeze(&next, t, d) < 0 ? raise_c() : replace_view(w, next);
@@ -197,21 +201,36 @@ static int check_mask(walk *w, mt_tensor *mask)
     return 0;
 }
 
+static int as_bool(mt_tensor **mask)
+{
+    mt_tensor *bools = NULL;
+
+    if ((*mask)->dtype == MT_DTYPE_b8)
+        return 0;
+    if (mt_to_dtype(&bools, *mask, MT_DTYPE_b8, false, false, MT_FORMAT_PRESERVE) < 0)
+        return -1;
+    mt_tensor_unref(*mask);
+    *mask = bools;
+    return 0;
+}
+
 /* Takes the reference. A 0-d bool adds a dimension; a mask of n dims covers n dimensions of the tensor. */
 static int apply_tensor(walk *w, mt_tensor *index)
 {
     bool is_mask = index->dtype == MT_DTYPE_b8 || index->dtype == MT_DTYPE_u8;
     int rc = -1, covers = is_mask ? index->ndim : 1;
 
-    if (index->dtype == MT_DTYPE_b8 && index->ndim == 0) {
+    if (is_mask && index->ndim == 0) {
         mt_tensor *one = NULL;
 
-        if (apply_none(w) < 0 || mt_unsqueeze(&one, index, 0) < 0) {
+        if (apply_none(w) < 0 || mt_unsqueeze(&one, index, 0) < 0 || as_bool(&one) < 0) {
+            mt_tensor_clear(&one);
             if (!PyErr_Occurred())
                 mt_py_raise();
             goto fail;
         }
         w->dim--;
+        w->source--;
         mt_tensor_unref(index);
         index = one;
         covers = 1;
@@ -224,6 +243,7 @@ static int apply_tensor(walk *w, mt_tensor *index)
     }
     w->index[w->dim] = index;
     w->dim += covers;
+    w->source += covers;
     w->n_index++;
     return 0;
 fail:
@@ -257,39 +277,28 @@ static int apply_tensor_object(walk *w, PyObject *o)
     mt_tensor *t = mt_py_impl(o);
     mt_scalar s;
 
-    if (t->ndim == 0 && mt_dtype_is_integral((mt_dtype)t->dtype, false) && t->device.type != MT_DEVICE_META) {
+    if (t->ndim == 0 && mt_dtype_is_integral((mt_dtype)t->dtype, false) && t->dtype != MT_DTYPE_u8 &&
+        t->device.type != MT_DEVICE_META) {
         if (mt_tensor_item(&s, t) < 0)
             return raise_c();
         return apply_int(w, s.v.i);
     }
     if (t->dtype != MT_DTYPE_i64 && t->dtype != MT_DTYPE_i32 && t->dtype != MT_DTYPE_b8 && t->dtype != MT_DTYPE_u8)
         return index_error("tensors used as indices must be long, int, byte or bool tensors");
-    if (t->dtype == MT_DTYPE_u8 && PyErr_WarnEx(PyExc_UserWarning,
-                                                "indexing with dtype torch.uint8 is now deprecated, please use a dtype "
-                                                "torch.bool instead.",
-                                                1) < 0)
-        return -1;
     return apply_tensor(w, mt_tensor_ref(t));
 }
 
+/* A sequence is an index of integers, whatever its numbers are, unless they are bools or bytes. */
 static int apply_data(walk *w, PyObject *o)
 {
     mt_tensor *t = NULL;
 
     if (mt_py_tensor_from_data(&t, o, MT_DTYPE_NONE, MT_CPU, true) < 0)
         return raise_c();
-    if (t->numel == 0 && t->dtype != MT_DTYPE_b8) { /* an empty list is an empty integer index */
-        mt_tensor *ints = NULL;
-        int rc = mt_tensor_new(&ints, MT_DTYPE_i64, t->ndim, t->size, MT_CPU);
-
-        mt_tensor_unref(t);
-        if (rc < 0)
+    if (t->dtype != MT_DTYPE_i64 && t->dtype != MT_DTYPE_b8 && t->dtype != MT_DTYPE_u8) {
+        mt_tensor_clear(&t);
+        if (mt_py_tensor_from_data(&t, o, MT_DTYPE_i64, MT_CPU, true) < 0)
             return raise_c();
-        t = ints;
-    }
-    if (t->dtype != MT_DTYPE_i64 && t->dtype != MT_DTYPE_i32 && t->dtype != MT_DTYPE_b8 && t->dtype != MT_DTYPE_u8) {
-        mt_tensor_unref(t);
-        return index_error("tensors used as indices must be long, int, byte or bool tensors");
     }
     return apply_tensor(w, t);
 }
@@ -325,10 +334,11 @@ static int apply_item(walk *w, PyObject *o)
     if (PyLong_Check(o))
         return int_of(o, &i) < 0 ? -1 : apply_int(w, i);
     if (PyUnicode_Check(o) || PyBytes_Check(o)) {
-        PyErr_Format(PyExc_TypeError, "an index is no %s", Py_TYPE(o)->tp_name);
+        PyErr_Format(PyExc_TypeError, "indexing: invalid data type '%s'", Py_TYPE(o)->tp_name);
         return -1;
     }
-    if (PyFloat_Check(o) || PyDict_Check(o) || is_numpy_bool(o))
+    if (PyFloat_Check(o) || PyDict_Check(o) || PyComplex_Check(o) || is_numpy_bool(o) ||
+        (mt_py_is_array_scalar(o) && !PyIndex_Check(o)))
         return bad_index(o);
     if (PyIndex_Check(o) && !PySequence_Check(o)) {
         PyObject *index = PyNumber_Index(o);
@@ -337,7 +347,7 @@ static int apply_item(walk *w, PyObject *o)
         Py_XDECREF(index);
         return rc < 0 ? -1 : apply_int(w, i);
     }
-    if (PySequence_Check(o) || PyObject_CheckBuffer(o) || mt_py_is_number(o))
+    if (PySequence_Check(o) || PyObject_CheckBuffer(o))
         return apply_data(w, o);
     return bad_index(o);
 }
@@ -350,7 +360,7 @@ static int covered_dims(PyObject *o)
     if (mt_py_is_tensor(o)) {
         mt_tensor *t = mt_py_impl(o);
 
-        if (t->dtype == MT_DTYPE_b8 || (t->dtype == MT_DTYPE_u8 && t->ndim > 0))
+        if (t->dtype == MT_DTYPE_b8 || t->dtype == MT_DTYPE_u8)
             return t->ndim;
     }
     return 1;
@@ -369,8 +379,7 @@ static PyObject *as_tuple(PyObject *key)
     for (Py_ssize_t i = 0; n < 32 && i < n; i++) {
         PyObject *o = PyList_GET_ITEM(key, i);
 
-        if (mt_py_is_tensor(o) || PySlice_Check(o) || o == Py_Ellipsis || o == Py_None ||
-            (PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o))) {
+        if (mt_py_is_tensor(o) || PySlice_Check(o) || o == Py_Ellipsis || o == Py_None || PySequence_Check(o)) {
             if (PyErr_WarnEx(PyExc_UserWarning,
                              "Using a non-tuple sequence for multidimensional indexing is deprecated and will be "
                              "changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq].",
@@ -385,7 +394,7 @@ static PyObject *as_tuple(PyObject *key)
 static int walk_index(walk *w, mt_tensor *self, PyObject *key)
 {
     PyObject *items = as_tuple(key);
-    Py_ssize_t n, ellipses = 0;
+    Py_ssize_t n;
     int covered = 0, rc = -1;
 
     memset(w, 0, sizeof(*w));
@@ -394,10 +403,8 @@ static int walk_index(walk *w, mt_tensor *self, PyObject *key)
     n = PyTuple_GET_SIZE(items);
     w->view = mt_tensor_ref(self);
     w->record = mt_tensor_requires_grad(self) || mt_thread.slow;
-    for (Py_ssize_t i = 0; i < n; i++) {
+    for (Py_ssize_t i = 0; i < n; i++)
         covered += covered_dims(PyTuple_GET_ITEM(items, i));
-        ellipses += PyTuple_GET_ITEM(items, i) == Py_Ellipsis;
-    }
     if (n > MAX_ITEMS || covered > self->ndim) {
         PyErr_Format(PyExc_IndexError, "too many indices for tensor of dimension %d", self->ndim);
         if (self->ndim == 0 && n == 1 && PyLong_Check(PyTuple_GET_ITEM(items, 0))) {
@@ -409,12 +416,12 @@ static int walk_index(walk *w, mt_tensor *self, PyObject *key)
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = PyTuple_GET_ITEM(items, i);
 
-        if (o == Py_Ellipsis)
+        if (o == Py_Ellipsis) {
             w->dim += self->ndim - covered;
-        else if (apply_item(w, o) < 0)
+            w->source += self->ndim - covered;
+        } else if (apply_item(w, o) < 0) {
             goto fail;
-        if (ellipses > 1 && o == Py_Ellipsis)
-            covered = self->ndim; /* further ones stand for nothing */
+        }
     }
     rc = 0;
 fail:
@@ -467,7 +474,7 @@ static PyObject *get_int(mt_tensor *t, int64_t i)
     walk w;
 
     w.view = mt_tensor_ref(t);
-    w.dim = 0;
+    w.dim = w.source = 0;
     w.record = false;
     if (apply_int(&w, i) < 0) {
         mt_tensor_unref(w.view);
@@ -510,6 +517,7 @@ static PyObject *tensor_getitem(PyObject *self, PyObject *key)
 /* The value as a tensor; numbers take the dtype of self. */
 static int value_tensor(mt_tensor **out, mt_tensor *self, PyObject *value)
 {
+    MT_ALIGNED(16) char element[16];
     mt_scalar s;
     int rc;
 
@@ -537,13 +545,10 @@ static int value_tensor(mt_tensor **out, mt_tensor *self, PyObject *value)
         PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
         return -1;
     }
-    if (s.category == MT_CAT_COMPLEX && !mt_dtype_is_complex((mt_dtype)self->dtype)) {
-        PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
-                     mt_dtype_name((mt_dtype)self->dtype));
-        return -1;
-    }
-    rc = mt_tensor_full_0d(out, s, (mt_dtype)self->dtype, self->device);
-    return rc < 0 ? raise_c() : 0;
+    if (mt_scalar_store_checked(element, (mt_dtype)self->dtype, s) < 0 ||
+        mt_tensor_full_0d(out, s, (mt_dtype)self->dtype, self->device) < 0)
+        return raise_c();
+    return 0;
 }
 
 /* Leading dims of size 1 beyond those of the target are dropped. */
@@ -612,14 +617,6 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
             goto fail;
         }
     } else {
-        if (mt_py_is_tensor(value) && v->ndim > 0 && v->dtype != t->dtype) {
-            PyErr_Format(
-                PyExc_RuntimeError,
-                "Index put requires the source and destination dtypes match, got %s for the destination and %s "
-                "for the source.",
-                mt_dtype_table[t->dtype].legacy, mt_dtype_table[v->dtype].legacy);
-            goto fail;
-        }
         if (drop_beyond_index(&v, &w) < 0 || mt_index_put_inplace(w.view, index_list(&w), v, false) < 0) {
             raise_c();
             goto fail;

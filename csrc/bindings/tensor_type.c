@@ -210,9 +210,21 @@ static PyGetSetDef dict_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+/* Python fills sq_inplace_concat of a new class from the base's __iadd__, and `t += "a"` would take what it returns,
+   NotImplemented, for the result. */
+static int meta_init(PyObject *cls, PyObject *args, PyObject *kwargs)
+{
+    PySequenceMethods *sequence = ((PyTypeObject *)cls)->tp_as_sequence;
+
+    if (sequence && sequence->sq_inplace_concat == mt_py_tensor_number.nb_inplace_add)
+        sequence->sq_inplace_concat = NULL;
+    return PyType_Type.tp_init(cls, args, kwargs);
+}
+
 PyTypeObject mt_TensorMeta_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._TensorMeta",
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_init = meta_init,
     .tp_doc = "Metaclass of tensors.",
 };
 

@@ -342,21 +342,24 @@ static MT_COLD int wrong_values(const mt_tensor *values, const mt_index_plan *p)
                         mt_shape_format(&a, values->size, values->ndim), mt_shape_format(&b, p->size, p->ndim));
 }
 
-static int check_put(const mt_tensor *self, const mt_tensor *values)
+static int warn_expanded(const mt_tensor *self)
 {
-    if (mt_overlap_internal(self) == MT_OVERLAP_YES &&
-        mt_warn(MT_WARN_USER,
-                "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before "
-                "performing this operation. This also applies to advanced indexing e.g. tensor[indices] = "
-                "tensor") < 0)
-        return -1;
-    if (self->dtype != values->dtype)
-        return mt_error_set(
-            MT_ERR_RUNTIME,
-            "Index put requires the source and destination dtypes match, got %s for the destination and "
-            "%s for the source.",
-            mt_dtype_table[self->dtype].legacy, mt_dtype_table[values->dtype].legacy);
-    return 0;
+    if (mt_overlap_internal(self) != MT_OVERLAP_YES)
+        return 0;
+    return mt_warn(MT_WARN_USER,
+                   "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before "
+                   "performing this operation. This also applies to advanced indexing e.g. tensor[indices] = "
+                   "tensor");
+}
+
+static int check_put_dtype(const mt_tensor *self, const mt_tensor *values)
+{
+    if (self->dtype == values->dtype)
+        return 0;
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "Index put requires the source and destination dtypes match, got %s for the destination and "
+                        "%s for the source.",
+                        mt_dtype_table[self->dtype].legacy, mt_dtype_table[values->dtype].legacy);
 }
 
 /* A single value where one mask says so: no index is made. 1 when that was done. */
@@ -384,9 +387,9 @@ static int fill_by_mask(mt_tensor *self, mt_tensors indices, mt_tensor *values, 
         return mt_error_set(MT_ERR_RUNTIME,
                             "masked_fill_ only supports boolean masks, but got mask with dtype unsigned "
                             "char");
-    if (check_mask(mask, self, first) < 0 || mt_tensor_item(&value, values) < 0)
+    if (check_mask(mask, self, first) < 0 || mt_tensor_item(&value, values) < 0 ||
+        mt_scalar_store_checked(element, (mt_dtype)self->dtype, value) < 0)
         return -1;
-    mt_scalar_store(element, (mt_dtype)self->dtype, value);
     for (int i = 0; i < self->ndim - first; i++) {
         size[n] = i < mask->ndim ? mask->size[i] : 1;
         stride[n++] = i < mask->ndim ? mask->stride[i] : 1;
@@ -447,11 +450,12 @@ int mt_impl_index_put_inplace(mt_tensor *self, mt_tensors indices, mt_tensor *va
     int rc = -1;
 
     MT_TRY(mt_tensor_check_bounds(self));
-    MT_TRY(check_put(self, values));
+    MT_TRY(warn_expanded(self));
     rc = fill_by_mask(self, indices, values, accumulate);
     if (rc != 0)
         return rc < 0 ? -1 : 0;
     rc = -1;
+    MT_TRY(check_put_dtype(self, values));
     MT_TRY(mt_assert_no_overlap(self, values));
     for (int i = 0; i < indices.n; i++)
         if (indices.data[i])

@@ -485,6 +485,40 @@ class Tensor(_C._TensorBase):
             return handle_torch_function(Tensor.resize_as, (self, tensor), self, tensor)
         return _resized("resize_as", self, tensor.size())
 
+    def apply_(self, callable):
+        """apply_(callable) -> Tensor
+
+        Replaces every element x by `callable(x)`, a number.  For CPU tensors that need no gradient; slow.
+
+            >>> torch.tensor([1.0, 2.0]).apply_(lambda x: x * x)
+            tensor([1., 4.])
+        """
+        if has_torch_function_unary(self):
+            return handle_torch_function(Tensor.apply_, (self,), self, callable)
+        return _map_elements("apply_", self, {}, callable)
+
+    def map_(self, tensor, callable):
+        """map_(tensor, callable) -> Tensor
+
+        Replaces every element x by `callable(x, y)`; y is the element of `tensor`, which is of the same type and
+        can be expanded to this shape.
+
+            >>> torch.tensor([1.0, 2.0]).map_(torch.tensor([3.0, 4.0]), lambda x, y: x * y)
+            tensor([3., 8.])
+        """
+        if has_torch_function_variadic(self, tensor):
+            return handle_torch_function(Tensor.map_, (self, tensor), self, tensor, callable)
+        return _map_elements("map_", self, {"other": tensor}, callable)
+
+    def map2_(self, x, y, callable):
+        """map2_(x, y, callable) -> Tensor
+
+        Like map_ with two tensors: every element becomes `callable(element, x, y)`.
+        """
+        if has_torch_function_variadic(self, x, y):
+            return handle_torch_function(Tensor.map2_, (self, x, y), self, x, y, callable)
+        return _map_elements("map2_", self, {"x": x, "y": y}, callable)
+
     def to_sparse_coo(self):
         """to_sparse_coo() -> Tensor
 
@@ -627,3 +661,39 @@ def _convert(result, cls):
 
 # Results of these stay plain tensors.
 _NOT_WRAPPED = {Tensor._base.__get__, Tensor.grad.__get__, Tensor._grad.__get__}
+
+
+def _map_elements(name, tensor, others, function):
+    """Stores function(x, ...) for the elements of the tensor and of the others, all of one type; all or nothing."""
+    for argument, other in others.items():
+        if not isinstance(other, Tensor):
+            raise TypeError(
+                "%s(): argument '%s' must be Tensor, not %s" % (name, argument, type(other).__name__)
+            )
+        if other.type() != tensor.type() or other.device != tensor.device:
+            raise TypeError(
+                "%s: expected %s for '%s' (got %s)" % (name, tensor.type(), argument, other.type())
+            )
+    if tensor.requires_grad or any(other.requires_grad for other in others.values()):
+        raise RuntimeError("Can't call %s() on a tensor that requires grad; use tensor.detach()" % name)
+    if not callable(function):
+        raise TypeError(
+            "%s(): argument 'callable' must be callable, not %s" % (name, type(function).__name__)
+        )
+    if tensor.device.type not in ("cpu", "meta"):
+        raise TypeError("%s is only implemented on CPU tensors" % name)
+    if tensor.device.type == "meta":
+        return tensor
+    columns = [t.expand(tensor.shape).reshape(-1).tolist() for t in (tensor, *others.values())]
+    numbers = [_number(name, function(*row)) for row in zip(*columns)]
+    if numbers:
+        tensor.data.copy_(torch.tensor(numbers, dtype=tensor.dtype).view(tensor.shape))
+    return tensor
+
+
+def _number(name, value):
+    if isinstance(value, (int, float, complex)):
+        return value
+    if isinstance(value, Tensor):
+        return value.item()
+    raise TypeError("%s: the callable must return a number, not %s" % (name, type(value).__name__))

@@ -170,7 +170,7 @@ def _finish(tensor, requires_grad, backward_hooks, metadata):
         tensor.requires_grad = requires_grad
     if metadata:
         set_tensor_metadata(tensor, metadata)
-    if backward_hooks:  # files of old versions
+    if backward_hooks or requires_grad:
         tensor._backward_hooks = backward_hooks
     return tensor
 
@@ -198,7 +198,7 @@ def _rebuild_sparse_tensor(layout, data):
 
 def _rebuild_parameter(data, requires_grad, backward_hooks):
     param = torch.nn.Parameter(data, requires_grad)
-    if backward_hooks:
+    if backward_hooks or requires_grad:
         param._backward_hooks = backward_hooks
     return param
 

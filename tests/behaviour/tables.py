@@ -88,6 +88,7 @@ def say(code, names):
         names["np"] = numpy
     with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(out):
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's, about how PyTorch speaks to it
         try:
             try:
                 compiled = compile(code, "<table>", "eval")
