@@ -270,7 +270,9 @@ static PyObject *wrap_result(mt_bind *b, const mt_py_func *f, PyObject *self, Py
     mt_call *call = &b->call;
 
     if (f->variant == MT_VARIANT_INPLACE || (call->op->flags & MT_OPF_MUTATES_SELF))
-        return Py_NewRef(f->kind == MT_PY_METHOD ? self : args[0]);
+        return f->kind == MT_PY_METHOD ? Py_NewRef(self) : mt_py_wrap(mt_tensor_ref(call->arg[0].v.tensor));
+    if (call->op->flags & MT_OPF_RETURNS_LIST) /* not the first of args where that is given by keyword */
+        return Py_NewRef(PyTuple_Check(args[0]) || PyList_Check(args[0]) ? args[0] : Py_None);
     if (b->out && call->n_outs == 1)
         return Py_NewRef(b->out);
     if (call->op->flags & MT_OPF_VALUE_OUT)
@@ -284,6 +286,8 @@ static PyObject *wrap_result(mt_bind *b, const mt_py_func *f, PyObject *self, Py
     }
     if (call->op->out_names && call->op->struct_name)
         return wrap_struct(call);
+    if (call->n_outs == 0)
+        Py_RETURN_NONE;
     return wrap_list(call);
 }
 

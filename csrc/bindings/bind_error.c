@@ -25,6 +25,8 @@ static const char *kind_text(const mt_arg_spec *spec)
         return "tuple of ints";
     case MT_ARG_FLOATS:
         return "tuple of floats";
+    case MT_ARG_SCALARS:
+        return "tuple of Scalars";
     case MT_ARG_BOOLS:
         return "tuple of bools";
     case MT_ARG_STR:

@@ -35,6 +35,8 @@ static void set_none(mt_value *out, int kind)
         out->v.ints.n = -1;
     else if (kind == MT_ARG_FLOATS)
         out->v.floats.n = -1;
+    else if (kind == MT_ARG_SCALARS)
+        out->v.scalars.n = -1;
     else if (kind == MT_ARG_DTYPE)
         out->v.i = MT_DTYPE_NONE;
     else if (kind == MT_ARG_LAYOUT || kind == MT_ARG_MEMORY_FORMAT)
@@ -313,6 +315,34 @@ static int bind_floats(mt_bind *b, mt_value *out, PyObject *value)
     return 1;
 }
 
+static int bind_scalars(mt_bind *b, mt_value *out, PyObject *value)
+{
+    PyObject *tuple;
+    mt_scalar *room;
+    Py_ssize_t n;
+
+    if (!PyTuple_Check(value) && !PyList_Check(value))
+        return 0;
+    tuple = hold_sequence(b, value);
+    if (!tuple)
+        return -1;
+    n = PyTuple_GET_SIZE(tuple);
+    room = n > PY_SSIZE_T_MAX / (Py_ssize_t)sizeof(*room)
+               ? NULL
+               : (mt_scalar *)mt_bind_ints(b, n * (Py_ssize_t)(sizeof(*room) / sizeof(int64_t)));
+    if (!room)
+        return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int rc = mt_py_to_scalar(&room[i], PyTuple_GET_ITEM(tuple, i));
+
+        if (rc != 1)
+            return rc;
+    }
+    out->v.scalars.data = room;
+    out->v.scalars.n = (int)n;
+    return n <= INT32_MAX;
+}
+
 static int bind_bools(mt_bind *b, mt_value *out, PyObject *value)
 {
     PyObject *tuple;
@@ -407,6 +437,8 @@ int mt_bind_value(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObject *
         return bind_floats(b, out, value);
     case MT_ARG_BOOLS:
         return bind_bools(b, out, value);
+    case MT_ARG_SCALARS:
+        return bind_scalars(b, out, value);
     default:
         return bind_object(out, spec->kind, value);
     }

@@ -7,6 +7,7 @@ TAGS = {
     ("Tensor", False): "Tensor",
     ("Tensor", True): "Tensors",
     ("Scalar", False): "Scalar",
+    ("Scalar", True): "Scalars",
     ("int", False): "int",
     ("float", False): "float",
     ("bool", False): "bool",
@@ -44,6 +45,7 @@ class Value:
     items: list = field(default_factory=list)
     names: tuple = ()  # result names of a tuple
     source: str = None  # name in the formula, for messages and for narrowing
+    writable: bool = False  # an argument that the formula may write
 
     @property
     def is_tensor(self):
@@ -57,6 +59,7 @@ class Value:
 def describe(value):
     text = {
         "Tensors": "Tensor[]",
+        "Scalars": "Scalar[]",
         "ints": "int[]",
         "floats": "float[]",
         "bools": "bool[]",

@@ -89,6 +89,8 @@ def body_of(entry, variant):
         ]
     elif len(s.returns) == 1:
         lines.append("    return run(&call, out);")
+    elif not s.returns:
+        lines.append("    return run_several(&call, NULL);")
     else:
         lines.append("    return run_several(&call, (mt_tensor **const[]){%s});" % ", ".join(out_names(s)))
     return "\n".join(lines)

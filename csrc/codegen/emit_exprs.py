@@ -1,10 +1,12 @@
 """composites.c: the expressions of `expr` entries as C functions mt_expr_<op>."""
 
+from dataclasses import replace
+
 from cfunc import TAGS, Code, Value
 from ctypes_map import c_name, out_names, out_params, param, result_kind
 from formula import Compiler
 from results import into_list, into_tensors, into_value
-from schema import CatalogError
+from schema import CatalogError, Type
 
 HEAD = """#include "core/formula.h"
 
@@ -24,13 +26,14 @@ class ExprScope:
                 c_name(a.name),
                 optional=a.type.optional or a.type.element_optional,
                 source=a.name,
+                writable=entry.each and entry.name.endswith("_") and a.name == "self",
             )
             for a in entry.schema.args
         }
 
     def lookup(self, name):
         found = self.args.get(name)
-        return Value(found.tag, found.c, found.optional, source=name) if found else None
+        return replace(found, items=[]) if found else None
 
     def presence(self, name):
         return self.lookup(name)
@@ -42,14 +45,59 @@ class ExprScope:
         return list(self.args)
 
 
-def head_of(entry):
-    return "int mt_expr_%s(%s)" % (
+def head_of(entry, prefix="int mt_expr"):
+    return "%s_%s(%s)" % (
+        prefix,
         entry.c,
         ", ".join(out_params(entry.schema) + [param(a) for a in entry.schema.args]),
     )
 
 
-def compile_expr(catalog, entry):
+EACH = """int mt_expr_%(c)s(%(params)s)
+{
+    const int lengths[] = {%(lengths)s};
+    int n = %(first)s.n;
+
+%(init)s    if (mt_each_check("%(name)s", lengths, %(n_lists)d) < 0%(more)s)
+        return -1;
+    for (int i = 0; i < n; i++) {
+%(before)s        if (%(call)s < 0)
+            goto fail;
+%(after)s    }
+    return 0;
+fail:
+%(cleanup)s    return -1;
+}
+"""
+
+
+def compile_each(catalog, entry):
+    """A composite for lists: a function for one element and the loop."""
+    args = entry.schema.args
+    lists = [a for a in args if a.type.is_list and a.type.base in ("Tensor", "Scalar")]
+    one = tuple(replace(a, type=Type(a.type.base)) if a in lists else a for a in args)
+    element = replace(entry, schema=replace(entry.schema, args=one, returns=((Type("Tensor"), None),)))
+    makes_list = bool(entry.schema.returns)
+    names = [c_name(a.name) + (".data[i]" if a in lists else "") for a in args]
+    destination = "&out->data[i]" if makes_list else "&done"
+    text = EACH % {
+        "c": entry.c,
+        "name": entry.schema.name,
+        "params": ", ".join(out_params(entry.schema) + [param(a) for a in args]),
+        "lengths": ", ".join(c_name(a.name) + ".n" for a in lists),
+        "n_lists": len(lists),
+        "first": c_name(lists[0].name),
+        "init": "    *out = (mt_tensor_list){NULL, 0};\n" if makes_list else "",
+        "more": " || mt_tensor_list_new(out, n) < 0" if makes_list else "",
+        "before": "" if makes_list else "        mt_tensor *done = NULL;\n\n",
+        "call": "each_%s(%s)" % (entry.c, ", ".join([destination] + names)),
+        "after": "" if makes_list else "        mt_tensor_clear(&done);\n",
+        "cleanup": "    mt_tensor_list_clear(out);\n" if makes_list else "",
+    }
+    return compile_expr(catalog, element, "static int each") + "\n" + text
+
+
+def compile_expr(catalog, entry, prefix="int mt_expr"):
     """The C text of one composite."""
     code = Code()
     compiler = Compiler(catalog, ExprScope(entry), code)
@@ -69,7 +117,7 @@ def compile_expr(catalog, entry):
         raise CatalogError("expr of %s: %s" % (entry.schema.full_name, e.message), entry.expr_where) from None
     before = ["    *%s = NULL;" % o for o in outs] if kind == "tensors" else []
     before += ["    *out = (mt_tensor_list){NULL, 0};"] if kind == "list" else []
-    text = code.function(head_of(entry), before, [c_name(a.name) for a in entry.schema.args])
+    text = code.function(head_of(entry, prefix), before, [c_name(a.name) for a in entry.schema.args])
     return "/* %s */\n%s" % (entry.where, text)
 
 
@@ -79,7 +127,7 @@ def emit(writer, catalog, errors):
         if not entry.expr:
             continue
         try:
-            parts.append(compile_expr(catalog, entry))
+            parts.append((compile_each if entry.each else compile_expr)(catalog, entry))
         except CatalogError as e:
             errors.append((e.where, e.message))
     writer.add("composites.c", "emit_exprs.py from the expr lines of the catalog", HEAD + "\n".join(parts))

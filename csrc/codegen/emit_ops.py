@@ -195,6 +195,7 @@ def flag_text(entry, plan, more=()):
         ("RANDOM", entry.random),
         ("FACTORY", entry.factory),
         ("MUTATES_SELF", entry.only_inplace),
+        ("RETURNS_LIST", entry.writes_list),
         ("SCALARS_OK", entry.scalars_ok),
         ("NO_IMPL", not plan.works(entry)),
         ("CHECKED", plan.is_checked(entry)),

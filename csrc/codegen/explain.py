@@ -4,7 +4,7 @@ import glob
 import os
 
 from emit_docs import body_text
-from emit_exprs import compile_expr
+from emit_exprs import compile_each, compile_expr
 from emit_grads import SavedSet, compile_gradient, node_name
 from emit_methods import functions
 from emit_ops import api_prototypes, hand_written
@@ -46,7 +46,7 @@ def explain_entry(catalog, plan, entry):
         loops = ", ".join("%s_%s" % (row.stem, d) for d in DTYPES if d in entry.dtypes)
         out.append("  loops (loops_%s.c, row %d): %s" % (entry.kind, row.index, loops))
     if entry.expr:
-        out.append("\n" + compile_expr(catalog, entry))
+        out.append("\n" + (compile_each if entry.each else compile_expr)(catalog, entry))
     if entry.grad == "formulas":
         saved, texts = SavedSet(), []
         for gradient in entry.grads:

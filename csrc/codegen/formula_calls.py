@@ -97,7 +97,7 @@ class Calls:
             texts.append(coerce(code, value, arg.type))
             used.append(value)
         if inplace:
-            if not used[0].temp:
+            if not (used[0].temp or used[0].writable):
                 raise CatalogError("only a fresh result may be written in place")
             code.attempt(
                 "mt_%s(%s)" % (entry.c + ("" if entry.only_inplace else "_inplace"), ", ".join(texts))

@@ -6,6 +6,8 @@ What concerns several entries (names, duplicates) is in check.py; formulas are v
 import glob
 import os
 import re
+from dataclasses import replace
+
 import yaml
 
 import schema as schema_module
@@ -29,6 +31,7 @@ TEXT = (
     "kind",
     "kernel",
     "expr",
+    "each",
     "impl",
     "view",
     "meta",
@@ -45,7 +48,7 @@ TEXT = (
 WORDS = ("variants", "dtypes", "operands", "params", "contiguous", "numbers", "alias")
 FLAGS = ("promote_params", "row_major", "identity", "index_out", "scalars_ok", "factory", "random")
 FIELDS = ("op", "grad", "absent", "deprecated", "samples") + TEXT + WORDS + FLAGS
-BODIES = ("kind", "kernel", "expr", "impl", "view")
+BODIES = ("kind", "kernel", "expr", "each", "impl", "view")
 OPERAND_COUNT = {"unary": 1, "binary": 2, "compare": 2, "ternary": 3}
 MAX_ARGS, MAX_OUTS, MAX_PARAMS = 20, 6, 4
 _C_IDENT = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*$")
@@ -80,8 +83,9 @@ class EntryReader:
             self.fields[name] = words_of(self.raw[name]) if name in self.raw else ()
         for name in FLAGS:
             self.fields[name] = flag_of(self.raw[name]) if name in self.raw else False
-        if self.fields["expr"] is not None:
-            self.fields["expr"] = self.raw["expr"].value.strip()
+        for name in ("expr", "each"):
+            if self.fields[name] is not None:
+                self.fields[name] = self.raw[name].value.strip()
         self.check_shape()
         self.check_variants()
         self.read_dtypes()
@@ -89,11 +93,13 @@ class EntryReader:
         self.read_grad()
         self.read_others()
         f = self.fields
+        body = "each" if f["each"] is not None else "expr"
+        f["each"], f["expr"] = f["each"] is not None, f[body]
         return Entry(
             schema=self.schema,
             where=self.where,
             family=self.family,
-            expr_where=self.raw["expr"].where if "expr" in self.raw else None,
+            expr_where=self.raw[body].where if body in self.raw else None,
             c=f.pop("cname") or "",
             variants=frozenset(f.pop("variants")),
             cost=f.pop("cost") or "0.3",
@@ -139,13 +145,15 @@ class EntryReader:
         if "method" in variants and not (takes_self and s.args[0].name == "self"):
             self.fail("a method needs the first argument 'Tensor self'", "variants")
         only_inplace = s.name.endswith("_") and not s.name.endswith("__")
-        if "inplace" in variants and not (one_tensor and takes_self and not only_inplace):
+        lists = self.fields["each"] is not None
+        if "inplace" in variants and not lists and not (one_tensor and takes_self and not only_inplace):
             self.fail("an in-place form needs a first argument of type Tensor and one result", "variants")
         if "inplace_function" in variants and "inplace" not in variants:
             self.fail("inplace_function needs inplace", "variants")
         if "out" in variants and not all(t.is_tensor for t, _ in s.returns):
             self.fail("out= needs results of type Tensor", "variants")
-        if only_inplace and not (takes_self and one_tensor):
+        writes_list = bool(s.args) and s.args[0].type.is_tensor_list and not s.returns
+        if only_inplace and not (takes_self and one_tensor) and not writes_list:
             self.fail("an op whose name ends in '_' writes its first argument and returns it")
 
     def read_dtypes(self):
@@ -273,7 +281,7 @@ class EntryReader:
         f["grads"] = ()
         if raw is None:
             differentiable = not f["dtypes"] or any(d[0] in "fcb" and d != "b8" for d in f["dtypes"])
-            composite = f["expr"] or f["impl"] or not any(f[b] for b in BODIES)
+            composite = f["expr"] or f["each"] or f["impl"] or not any(f[b] for b in BODIES)
             tensors = any(a.type.base == "Tensor" for a in s.args) and any(
                 t.base == "Tensor" for t, _ in s.returns
             )
@@ -342,6 +350,22 @@ class EntryReader:
         return item.value
 
 
+def inplace_each(entry):
+    """The entry of the in-place form: f(self, ...) becomes self.f_(...) for every element."""
+    call = re.match(r"(\w+)\(self(?:, )?(.*)\)$", entry.expr)
+    if not call:
+        raise CatalogError("an 'each' with an in-place form is one call f(self, ...)", entry.expr_where)
+    schema = replace(entry.schema, name=entry.schema.name + "_", returns=())
+    return replace(
+        entry,
+        schema=schema,
+        variants=frozenset({"function"}),
+        expr="self.%s_(%s)" % call.groups(),
+        doc=entry.doc.rstrip(".") + ", in place.",
+        samples=(),
+    )
+
+
 def read_file(path, errors):
     """Entries of one family file; mistakes are appended to errors as (where, message)."""
     name = os.path.basename(path)
@@ -360,7 +384,11 @@ def read_file(path, errors):
     entries = []
     for node in root.value:
         try:
-            entries.append(EntryReader(convert(node, name), name[: -len(".yaml")]).read())
+            entry = EntryReader(convert(node, name), name[: -len(".yaml")]).read()
+            entries.append(entry)
+            if entry.each and entry.inplace_ok:
+                entries[-1] = replace(entry, variants=entry.variants - {"inplace", "inplace_function"})
+                entries.append(inplace_each(entry))
         except CatalogError as e:
             errors.append((e.where, e.message))
     return entries

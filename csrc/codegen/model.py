@@ -60,6 +60,7 @@ class Entry:
     kernel: str = None
     expr: str = None
     expr_where: str = None
+    each: bool = False  # expr is about one element of every list argument
     impl: str = None
     view: str = None
     meta: str = None
@@ -99,7 +100,12 @@ class Entry:
     @property
     def only_inplace(self):
         """copy_, uniform_: an op that writes its first argument."""
-        return self.name.endswith("_") and not self.name.endswith("__")
+        return self.name.endswith("_") and not self.name.endswith("__") and not self.writes_list
+
+    @property
+    def writes_list(self):
+        """_foreach_add_: an op that writes the tensors of its first argument, a list, and returns that."""
+        return self.name.endswith("_") and bool(self.schema.args) and self.schema.args[0].type.is_tensor_list
 
     @property
     def is_composite(self):

@@ -144,6 +144,7 @@ def none_text(type_):
         "ints": "(mt_ints){NULL, -1}",
         "bools": "(mt_ints){NULL, -1}",
         "floats": "(mt_floats){NULL, -1}",
+        "Scalars": "(mt_scalars){NULL, -1}",
         "dtype": "MT_DTYPE_NONE",
         "layout": "-1",
         "format": "-1",

@@ -23,7 +23,7 @@ BASES = (
     "Generator",
     "Storage",
 )
-LISTS = ("Tensor", "int", "float", "bool")
+LISTS = ("Tensor", "Scalar", "int", "float", "bool")
 RETURNS = ("Tensor", "Scalar", "int", "float", "bool", "ScalarType")
 
 

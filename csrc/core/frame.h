@@ -69,6 +69,11 @@ static inline mt_floats mt_arg_floats(const mt_value *a)
     return a->kind == MT_ARG_NONE ? (mt_floats){NULL, -1} : a->v.floats;
 }
 
+static inline mt_scalars mt_arg_scalars(const mt_value *a)
+{
+    return a->kind == MT_ARG_NONE ? (mt_scalars){NULL, -1} : a->v.scalars;
+}
+
 static inline const char *mt_arg_str(const mt_value *a)
 {
     return a->kind == MT_ARG_NONE ? NULL : a->v.str;
@@ -177,6 +182,12 @@ static inline void mt_arg_set_floats(mt_value *a, mt_floats list)
 {
     a->kind = list.n < 0 ? MT_ARG_NONE : MT_ARG_FLOATS;
     a->v.floats = list;
+}
+
+static inline void mt_arg_set_scalars(mt_value *a, mt_scalars list)
+{
+    a->kind = list.n < 0 ? MT_ARG_NONE : MT_ARG_SCALARS;
+    a->v.scalars = list;
 }
 
 static inline void mt_arg_set_str(mt_value *a, const char *s)

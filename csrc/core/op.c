@@ -39,6 +39,17 @@ void mt_tensor_list_clear(mt_tensor_list *list)
     list->n = 0;
 }
 
+int mt_each_check(const char *op, const int *lengths, int n_lists)
+{
+    if (lengths[0] == 0)
+        return mt_error_set(MT_ERR_RUNTIME, "%s(): a list must have at least one element", op);
+    for (int i = 1; i < n_lists; i++)
+        if (lengths[i] != lengths[0])
+            return mt_error_set(MT_ERR_RUNTIME, "%s(): lists must be of one length, got %d and %d", op, lengths[0],
+                                lengths[i]);
+    return 0;
+}
+
 int mt_call_set_list(mt_call *call, int n)
 {
     void *p;

@@ -42,7 +42,8 @@ typedef enum mt_key {
    Device(?)              DEVICE              mt_device              (MT_DEVICE_NONE)
    MemoryFormat(?)        MEMORY_FORMAT       int                    (-1 none, mt_memory_format)
    Generator?             GENERATOR           mt_generator *         (NULL: the default one)
-   Storage                STORAGE             mt_storage * */
+   Storage                STORAGE             mt_storage *
+   Scalar[]               SCALARS             mt_scalars */
 typedef enum mt_arg_kind {
     MT_ARG_NONE,
     MT_ARG_TENSOR,
@@ -61,6 +62,7 @@ typedef enum mt_arg_kind {
     MT_ARG_MEMORY_FORMAT,
     MT_ARG_GENERATOR,
     MT_ARG_STORAGE,
+    MT_ARG_SCALARS,
 } mt_arg_kind;
 
 typedef enum mt_memory_format {
@@ -82,6 +84,10 @@ typedef struct mt_floats {
     const double *data;
     int n;
 } mt_floats;
+typedef struct mt_scalars {
+    const mt_scalar *data;
+    int n;
+} mt_scalars;
 
 /* An owned list of tensors: the result of split, unbind, ... */
 typedef struct mt_tensor_list {
@@ -90,6 +96,9 @@ typedef struct mt_tensor_list {
 } mt_tensor_list;
 int mt_tensor_list_new(mt_tensor_list *out, int n); /* elements NULL */
 void mt_tensor_list_clear(mt_tensor_list *list);
+
+/* RuntimeError unless the lists that an op goes through together are of one length, which is not 0. */
+int mt_each_check(const char *op, const int *lengths, int n_lists);
 
 /* kind MT_ARG_NONE: the argument is None (only where the spec is optional). */
 typedef struct mt_value {
@@ -103,6 +112,7 @@ typedef struct mt_value {
         bool b;
         mt_ints ints;
         mt_floats floats;
+        mt_scalars scalars;
         const char *str;
         mt_device device;
         mt_generator *generator;
@@ -141,14 +151,15 @@ enum {
     MT_OPF_LIST_OUT = 16,  /* returns Tensor[] */
     MT_OPF_VALUE_OUT = 32, /* returns a number, bool, ... in call->result */
     MT_OPF_RANDOM = 64,
-    MT_OPF_FACTORY = 128,      /* dtype, layout, device, pin_memory, requires_grad keywords */
-    MT_OPF_MUTATES_SELF = 256, /* only exists in place (uniform_, copy_): writes argument 0 */
-    MT_OPF_SCALARS_OK = 512,   /* two Python numbers give a 0-d tensor (add, sub, mul, div, ...) */
-    MT_OPF_NO_IMPL = 1024,     /* catalog entry without an implementation */
-    MT_OPF_DEPRECATED = 2048,  /* another signature; spec->index says where an argument goes */
-    MT_OPF_CHECKED = 4096,     /* has a check of its own (dtypes, zero divisors) in front of the
+    MT_OPF_FACTORY = 128,        /* dtype, layout, device, pin_memory, requires_grad keywords */
+    MT_OPF_MUTATES_SELF = 256,   /* only exists in place (uniform_, copy_): writes argument 0 */
+    MT_OPF_SCALARS_OK = 512,     /* two Python numbers give a 0-d tensor (add, sub, mul, div, ...) */
+    MT_OPF_NO_IMPL = 1024,       /* catalog entry without an implementation */
+    MT_OPF_DEPRECATED = 2048,    /* another signature; spec->index says where an argument goes */
+    MT_OPF_CHECKED = 4096,       /* has a check of its own (dtypes, zero divisors) in front of the
                                  kernel; asks nothing of floating operands without numbers */
-    MT_OPF_ROW_MAJOR = 8192,   /* pointwise: new results are contiguous whatever the operands are */
+    MT_OPF_RETURNS_LIST = 16384, /* writes the tensors of the list that is argument 0, and returns that list */
+    MT_OPF_ROW_MAJOR = 8192,     /* pointwise: new results are contiguous whatever the operands are */
 };
 
 /* Pointwise: how operands, promotion and loop are chosen. */
