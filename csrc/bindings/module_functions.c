@@ -403,7 +403,31 @@ static PyObject *set_tensor_metadata(PyObject *module, PyObject *const *args, Py
     Py_RETURN_NONE;
 }
 
+/* Names of ops of which no overload has an implementation. */
+static PyObject *unimplemented(PyObject *module, PyObject *unused)
+{
+    PyObject *names = PySet_New(NULL), *done = PySet_New(NULL), *left = NULL;
+
+    (void)module, (void)unused;
+    for (int i = 0; names && done && i < mt_op_count; i++) {
+        const mt_op *op = &mt_op_table[i];
+        PyObject *name = PyUnicode_FromString(op->name);
+        int rc = name ? PySet_Add(op->flags & MT_OPF_NO_IMPL ? names : done, name) : -1;
+
+        Py_XDECREF(name);
+        if (rc < 0)
+            goto fail;
+    }
+    left = names && done ? PyNumber_Subtract(names, done) : NULL;
+fail:
+    Py_XDECREF(names);
+    Py_XDECREF(done);
+    return left;
+}
+
 static PyMethodDef functions[] = {
+    {"_unimplemented_ops", unimplemented, METH_NOARGS,
+     "_unimplemented_ops() -> set of str: ops that raise NotImplementedError"},
     {"_set_tensor_metadata", (PyCFunction)(void (*)(void))set_tensor_metadata, METH_FASTCALL, NULL},
     {"get_default_dtype", get_default_dtype, METH_NOARGS, "get_default_dtype() -> dtype"},
     {"_set_default_dtype", set_default_dtype, METH_O, NULL},

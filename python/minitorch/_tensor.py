@@ -8,6 +8,7 @@ take the slot away from the base and make the operator slow.
 
 import minitorch as torch
 from minitorch import _C
+from minitorch._out_of_scope import methods
 from minitorch.overrides import (
     handle_torch_function,
     has_torch_function_unary,
@@ -519,6 +520,34 @@ class Tensor(_C._TensorBase):
             return handle_torch_function(Tensor.map2_, (self, x, y), self, x, y, callable)
         return _map_elements("map2_", self, {"x": x, "y": y}, callable)
 
+    def to_dense(self, dtype=None, *, masked_grad=None):
+        """to_dense(dtype=None, *, masked_grad=None) -> Tensor: this tensor, which is dense, or a copy of that dtype."""
+        if has_torch_function_unary(self):
+            return handle_torch_function(Tensor.to_dense, (self,), self, dtype, masked_grad=masked_grad)
+        return self if dtype is None else self.to(dtype)
+
+    def dequantize(self):
+        """dequantize() -> Tensor: the tensor as float32; no tensor is quantized here."""
+        if has_torch_function_unary(self):
+            return handle_torch_function(Tensor.dequantize, (self,), self)
+        return self.to(torch.float32)
+
+    def dense_dim(self):
+        """dense_dim() -> int: the number of dimensions; all are dense."""
+        if has_torch_function_unary(self):
+            return handle_torch_function(Tensor.dense_dim, (self,), self)
+        return self.dim()
+
+    def sparse_dim(self):
+        """sparse_dim() -> int: 0, the number of sparse dimensions."""
+        if has_torch_function_unary(self):
+            return handle_torch_function(Tensor.sparse_dim, (self,), self)
+        return 0
+
+    def is_distributed(self):
+        """is_distributed() -> bool: False, no tensor is spread over processes."""
+        return False
+
     def to_sparse_coo(self):
         """to_sparse_coo() -> Tensor
 
@@ -661,6 +690,18 @@ def _convert(result, cls):
 
 # Results of these stay plain tensors.
 _NOT_WRAPPED = {Tensor._base.__get__, Tensor.grad.__get__, Tensor._grad.__get__}
+
+
+for _name, _method in methods():
+    setattr(Tensor, _name, _method)
+for _name, _modern in (
+    ("div", "truediv"),
+    ("rdiv", "rtruediv"),
+    ("idiv", "itruediv"),
+    ("nonzero", "bool"),
+    ("long", "int"),
+):
+    setattr(Tensor, "__%s__" % _name, getattr(_C._TensorBase, "__%s__" % _modern))  # names of Python 2
 
 
 def _map_elements(name, tensor, others, function):

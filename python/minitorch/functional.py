@@ -306,3 +306,118 @@ def _chosen(values, inverse, counts, return_inverse, return_counts):
     if return_counts:
         return values, counts
     return values
+
+
+def unravel_index(indices, shape):
+    """unravel_index(indices, shape) -> tuple of Tensors
+
+    Coordinates in an array of that shape (an int or a sequence of ints, not negative) of the elements at these places in row-major
+    order.  `indices` holds integers; TypeError otherwise.
+
+    Example::
+
+        >>> torch.unravel_index(torch.tensor([5, 7]), (2, 6))
+        (tensor([0, 1]), tensor([5, 1]))
+    """
+    if has_torch_function_unary(indices):
+        return _override(unravel_index, (indices,), indices, shape=shape)
+    if indices.is_complex() or indices.is_floating_point() or indices.dtype == _bool():
+        raise TypeError("expected 'indices' to be integer dtype, but got %s" % indices.dtype)
+    if isinstance(shape, int):
+        shape = (shape,)
+    elif not isinstance(shape, (tuple, list)):
+        raise TypeError("expected 'shape' to be int or sequence of ints, but got %s" % type(shape))
+    for size in shape:
+        if not isinstance(size, int):
+            raise TypeError("expected 'shape' sequence to only contain ints, but got %s" % type(size))
+    if any(size < 0 for size in shape):
+        raise ValueError("'shape' cannot have negative values, but got %s" % (tuple(shape),))
+    coordinates = []
+    for size in reversed(shape):
+        coordinates.append(indices % size)
+        indices = indices.div(size, rounding_mode="floor")
+    return tuple(reversed(coordinates))
+
+
+def _bool():
+    import minitorch
+
+    return minitorch.bool
+
+
+def histogramdd(input, bins, *, range=None, weight=None, density=False, out=None):
+    """histogramdd(input, bins, *, range=None, weight=None, density=False) -> (Tensor hist, tuple of Tensors bin_edges)
+
+    Counts of points, the rows of `input`, in a grid of bins.  Not implemented: NotImplementedError.
+    """
+    return _unwritten(histogramdd, input, bins=bins, range=range, weight=weight, density=density, out=out)
+
+
+def lu(A, pivot=True, get_infos=False, out=None):
+    """lu(A, pivot=True, get_infos=False) -> (Tensor LU, Tensor pivots[, Tensor infos])
+
+    The packed LU decomposition of matrices.  Not implemented: NotImplementedError.
+    """
+    return _unwritten(lu, A, pivot=pivot, get_infos=get_infos, out=out)
+
+
+def svd_lowrank(A, q=6, niter=2, M=None):
+    """svd_lowrank(A, q=6, niter=2, M=None) -> (Tensor U, Tensor S, Tensor V)
+
+    About the q largest singular values.  Not implemented: NotImplementedError.
+    """
+    return _unwritten(svd_lowrank, A, q=q, niter=niter, M=M)
+
+
+def pca_lowrank(A, q=None, center=True, niter=2):
+    """pca_lowrank(A, q=None, center=True, niter=2) -> (Tensor U, Tensor S, Tensor V)
+
+    Principal components.  Not implemented: NotImplementedError.
+    """
+    return _unwritten(pca_lowrank, A, q=q, center=center, niter=niter)
+
+
+def lobpcg(
+    A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, largest=None, method=None, tracker=None,
+    ortho_iparams=None, ortho_fparams=None, ortho_bparams=None,
+):  # fmt: skip
+    """lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, largest=None, ...) -> (Tensor, Tensor)
+
+    The largest or smallest eigenvalues of a positive definite problem.  Not implemented: NotImplementedError.
+    """
+    return _unwritten(
+        lobpcg, A, k=k, B=B, X=X, n=n, iK=iK, niter=niter, tol=tol, largest=largest, method=method
+    )
+
+
+def _batch_norm_impl_index(
+    input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
+):  # fmt: skip
+    """Batch normalization with what its backward pass keeps.  Not implemented: NotImplementedError."""
+    return _unwritten(_batch_norm_impl_index, input, weight=weight, bias=bias, training=training, eps=eps)
+
+
+def is_distributed(input):
+    """is_distributed(input) -> bool: False, no tensor is spread over processes."""
+    return False
+
+
+def is_vulkan_available():
+    """is_vulkan_available() -> bool: False, there is no such backend."""
+    return False
+
+
+def dequantize(tensor):
+    """dequantize(tensor) -> Tensor: the tensor as float32; no tensor is quantized here."""
+    return tensor.dequantize()
+
+
+def _unwritten(function, tensor, **keywords):
+    """What a function without an implementation does: the override check, the check of the tensor, the refusal."""
+    if has_torch_function_unary(tensor):
+        return _override(function, (tensor,), tensor, **keywords)
+    if not isinstance(tensor, _C._TensorBase):
+        raise TypeError(
+            "%s(): argument 'input' must be Tensor, not %s" % (function.__name__, type(tensor).__name__)
+        )
+    raise NotImplementedError("%s(): not implemented" % function.__name__)

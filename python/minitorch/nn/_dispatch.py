@@ -43,3 +43,19 @@ def publish(namespace, names):
     """Functions written in a private module appear as members of nn.functional."""
     for name in names:
         namespace[name].__module__ = MODULE
+
+
+def boolean_dispatch(arg_name, arg_index, default, if_true, if_false, module_name, func_name):
+    """A function that calls `if_true` when its argument `arg_name`, at position `arg_index`, is true (`default` if it is not given),
+    else `if_false`."""
+
+    def function(*args, **kwargs):
+        wanted = kwargs.get(arg_name, args[arg_index] if arg_index < len(args) else default)
+        return (if_true if wanted else if_false)(*args, **kwargs)
+
+    if func_name is not None:
+        function.__name__ = func_name
+    if module_name is not None:
+        function.__module__ = module_name
+    function.__doc__ = if_true.__doc__ or if_false.__doc__
+    return function
