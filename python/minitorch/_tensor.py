@@ -211,6 +211,18 @@ class Tensor(_C._TensorBase):
 
     __array_priority__ = 1000  # NumPy leaves operators between its arrays and tensors to the tensor
 
+    def __array_namespace__(self, api_version=None):
+        """__array_namespace__(api_version=None) -> module: the functions of the array API standard for tensors."""
+        import minitorch.array_api
+
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+            raise ValueError("unknown revision of the array API standard: %r" % (api_version,))
+        return minitorch.array_api
+
+    def to_device(self, device, /, *, stream=None):
+        """to_device(device, /, *, stream=None) -> Tensor: the tensor on that device, itself if it is there (array API)."""
+        return self.to(device=device)
+
     def __array__(self, dtype=None, *, copy=None):
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.__array__, (self,), self, dtype=dtype)
