@@ -134,6 +134,15 @@ def blas_library(lib_dir):
     return []
 
 
+def copy_if_changed(source, target):
+    with open(source, encoding="utf-8") as f:
+        text = f.read()
+    if not os.path.exists(target) or open(target, encoding="utf-8").read() != text:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "w", encoding="utf-8") as f:
+            f.write(text)
+
+
 class BuildExt(build_ext):
     def run(self):
         self.development = bool(self.inplace)  # super() clears inplace while it builds
@@ -155,6 +164,8 @@ class BuildExt(build_ext):
         os.makedirs(work, exist_ok=True)
         run_codegen(gen)
         target = os.path.abspath(self.get_ext_fullpath(ext.name))
+        for stub in glob.glob(os.path.join(gen, "*.pyi")):
+            copy_if_changed(stub, os.path.join(os.path.dirname(target), os.path.basename(stub)))
         defines = blas_library(os.path.join(os.path.dirname(target), "_libs"))
         cuda = cuda_build.mode() if ext.name.endswith("_C_cuda") else ""
         self.write_ninja(work, gen, target, defines, cuda)
@@ -174,6 +185,8 @@ class BuildExt(build_ext):
                 os.path.abspath(os.path.join(self.build_lib, self.get_ext_filename(ext.name)))
             )
             beside = os.path.dirname(os.path.abspath(self.get_ext_fullpath(ext.name)))
+            for stub in glob.glob(os.path.join(built, "*.pyi")):
+                copy_if_changed(stub, os.path.join(beside, os.path.basename(stub)))
             if os.path.isdir(os.path.join(built, "_libs")):
                 shutil.copytree(
                     os.path.join(built, "_libs"), os.path.join(beside, "_libs"), dirs_exist_ok=True

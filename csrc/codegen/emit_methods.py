@@ -6,6 +6,7 @@ One mt_py_func per name and form, its trampoline, and the PyMethodDef tables.
 from ctypes_map import c_string
 from model import SPACES, plain_c_name
 from schema import Schema
+from signatures import text_signature
 
 HEAD = """#include <Python.h>
 
@@ -123,7 +124,8 @@ def emit(writer, catalog):
             )
         )
         calls.append("CALL(%d)" % i)
-        text = "\n".join([python_signature(e, func) for e in func.entries]) + "\n\n" + func.entries[0].doc
+        text = "%s%s\n--\n\n" % (func.name, text_signature(func))
+        text += "\n".join([python_signature(e, func) for e in func.entries]) + "\n\n" + func.entries[0].doc
         docs.append("static const char doc_%d[] = %s;" % (i, c_string(text)))
     parts = [HEAD]
     parts += [

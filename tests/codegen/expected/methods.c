@@ -86,32 +86,32 @@ CALL(23)
 CALL(24)
 CALL(25)
 
-static const char doc_0[] = "hypot(other) -> Tensor\n\nThe square root of the sum of squares.";
-static const char doc_1[] = "hypot(input, other, *, out=None) -> Tensor\n\nThe square root of the sum of squares.";
-static const char doc_2[] = "hypot_(other) -> Tensor\n\nThe square root of the sum of squares.";
-static const char doc_3[] = "sum(dim, keepdim=False, *, dtype=None) -> Tensor\n\nThe sum over dimensions.";
-static const char doc_4[] = "sum(input, dim, keepdim=False, *, dtype=None, out=None) -> Tensor\n\nThe sum over dimensions.";
-static const char doc_5[] = "cumsum(dim, *, dtype=None) -> Tensor\n\nRunning sum along a dimension.";
-static const char doc_6[] = "cumsum(input, dim, *, dtype=None, out=None) -> Tensor\n\nRunning sum along a dimension.";
-static const char doc_7[] = "cumsum_(dim, *, dtype=None) -> Tensor\n\nRunning sum along a dimension.";
-static const char doc_8[] = "expand(size, *, implicit=False) -> Tensor\n\nDimensions of size 1 repeated without a copy.";
-static const char doc_9[] = "lift(weight=None, factor=None, mode=\"none\") -> Tensor\n\nA composite with everything the formula language has.";
-static const char doc_10[] = "lift(input, weight=None, factor=None, mode=\"none\") -> Tensor\n\nA composite with everything the formula language has.";
-static const char doc_11[] = "lift_(weight=None, factor=None, mode=\"none\") -> Tensor\n\nA composite with everything the formula language has.";
-static const char doc_12[] = "max(dim, keepdim=False) -> (Tensor values, Tensor indices)\n\nThe greatest elements along a dimension and their indices.";
-static const char doc_13[] = "max(input, dim, keepdim=False, *, out=None) -> (Tensor values, Tensor indices)\n\nThe greatest elements along a dimension and their indices.";
-static const char doc_14[] = "mul(other) -> Tensor\n\nThe product.";
-static const char doc_15[] = "mul(input, other, *, out=None) -> Tensor\n\nThe product.";
-static const char doc_16[] = "mul_(other) -> Tensor\n\nThe product.";
-static const char doc_17[] = "cat(tensors, dim=0) -> Tensor\n\nTensors one after the other.";
-static const char doc_18[] = "numel() -> int\n\nThe number of elements.";
-static const char doc_19[] = "unbind(dim=0) -> Tensor[]\n\nThe slices along a dimension.";
-static const char doc_20[] = "unbind(input, dim=0) -> Tensor[]\n\nThe slices along a dimension.";
-static const char doc_21[] = "fill_(value) -> Tensor\n\nSets every element.";
-static const char doc_22[] = "later(input) -> Tensor\n\nAn entry without an implementation.";
-static const char doc_23[] = "multiply(other) -> Tensor\n\nThe product.";
-static const char doc_24[] = "multiply(input, other, *, out=None) -> Tensor\n\nThe product.";
-static const char doc_25[] = "multiply_(other) -> Tensor\n\nThe product.";
+static const char doc_0[] = "hypot($self, other)\n--\n\nhypot(other) -> Tensor\n\nThe square root of the sum of squares.";
+static const char doc_1[] = "hypot(input, other, *, out=None)\n--\n\nhypot(input, other, *, out=None) -> Tensor\n\nThe square root of the sum of squares.";
+static const char doc_2[] = "hypot_($self, other)\n--\n\nhypot_(other) -> Tensor\n\nThe square root of the sum of squares.";
+static const char doc_3[] = "sum($self, dim, keepdim=False, *, dtype=None)\n--\n\nsum(dim, keepdim=False, *, dtype=None) -> Tensor\n\nThe sum over dimensions.";
+static const char doc_4[] = "sum(input, dim, keepdim=False, *, dtype=None, out=None)\n--\n\nsum(input, dim, keepdim=False, *, dtype=None, out=None) -> Tensor\n\nThe sum over dimensions.";
+static const char doc_5[] = "cumsum($self, dim, *, dtype=None)\n--\n\ncumsum(dim, *, dtype=None) -> Tensor\n\nRunning sum along a dimension.";
+static const char doc_6[] = "cumsum(input, dim, *, dtype=None, out=None)\n--\n\ncumsum(input, dim, *, dtype=None, out=None) -> Tensor\n\nRunning sum along a dimension.";
+static const char doc_7[] = "cumsum_($self, dim, *, dtype=None)\n--\n\ncumsum_(dim, *, dtype=None) -> Tensor\n\nRunning sum along a dimension.";
+static const char doc_8[] = "expand($self, size, *, implicit=False)\n--\n\nexpand(size, *, implicit=False) -> Tensor\n\nDimensions of size 1 repeated without a copy.";
+static const char doc_9[] = "lift($self, weight=None, factor=None, mode=\"none\")\n--\n\nlift(weight=None, factor=None, mode=\"none\") -> Tensor\n\nA composite with everything the formula language has.";
+static const char doc_10[] = "lift(input, weight=None, factor=None, mode=\"none\")\n--\n\nlift(input, weight=None, factor=None, mode=\"none\") -> Tensor\n\nA composite with everything the formula language has.";
+static const char doc_11[] = "lift_($self, weight=None, factor=None, mode=\"none\")\n--\n\nlift_(weight=None, factor=None, mode=\"none\") -> Tensor\n\nA composite with everything the formula language has.";
+static const char doc_12[] = "max($self, dim, keepdim=False)\n--\n\nmax(dim, keepdim=False) -> (Tensor values, Tensor indices)\n\nThe greatest elements along a dimension and their indices.";
+static const char doc_13[] = "max(input, dim, keepdim=False, *, out=None)\n--\n\nmax(input, dim, keepdim=False, *, out=None) -> (Tensor values, Tensor indices)\n\nThe greatest elements along a dimension and their indices.";
+static const char doc_14[] = "mul($self, other)\n--\n\nmul(other) -> Tensor\n\nThe product.";
+static const char doc_15[] = "mul(input, other, *, out=None)\n--\n\nmul(input, other, *, out=None) -> Tensor\n\nThe product.";
+static const char doc_16[] = "mul_($self, other)\n--\n\nmul_(other) -> Tensor\n\nThe product.";
+static const char doc_17[] = "cat(tensors, dim=0)\n--\n\ncat(tensors, dim=0) -> Tensor\n\nTensors one after the other.";
+static const char doc_18[] = "numel($self)\n--\n\nnumel() -> int\n\nThe number of elements.";
+static const char doc_19[] = "unbind($self, dim=0)\n--\n\nunbind(dim=0) -> Tensor[]\n\nThe slices along a dimension.";
+static const char doc_20[] = "unbind(input, dim=0)\n--\n\nunbind(input, dim=0) -> Tensor[]\n\nThe slices along a dimension.";
+static const char doc_21[] = "fill_($self, value)\n--\n\nfill_(value) -> Tensor\n\nSets every element.";
+static const char doc_22[] = "later(input)\n--\n\nlater(input) -> Tensor\n\nAn entry without an implementation.";
+static const char doc_23[] = "multiply($self, other)\n--\n\nmultiply(other) -> Tensor\n\nThe product.";
+static const char doc_24[] = "multiply(input, other, *, out=None)\n--\n\nmultiply(input, other, *, out=None) -> Tensor\n\nThe product.";
+static const char doc_25[] = "multiply_($self, other)\n--\n\nmultiply_(other) -> Tensor\n\nThe product.";
 
 PyMethodDef mt_py_methods[] = {
     {"hypot", SLOT(py_0), METH_FASTCALL | METH_KEYWORDS, doc_0},
