@@ -321,6 +321,16 @@ static int plan_threads(int64_t n, double total_ns, int64_t align, int64_t *piec
     return *piece >= n ? 1 : threads;
 }
 
+/* The rules of a region hold for a body that is not split, too. */
+static void run_here(int64_t n, mt_parallel_body *body, void *ctx)
+{
+    bool outer = in_region;
+
+    in_region = true;
+    body(ctx, 0, n);
+    in_region = outer;
+}
+
 void mt_parallel_for(int64_t n, double ns_per_item, int64_t align, mt_parallel_body *body, void *ctx)
 {
     double total_ns = (double)n * ns_per_item;
@@ -331,7 +341,7 @@ void mt_parallel_for(int64_t n, double ns_per_item, int64_t align, mt_parallel_b
     if (n <= 0)
         return;
     if (total_ns < 2 * MIN_THREAD_NS || in_region) {
-        body(ctx, 0, n);
+        run_here(n, body, ctx);
         return;
     }
     token = mt_lock_release_for(total_ns);
@@ -340,7 +350,7 @@ void mt_parallel_for(int64_t n, double ns_per_item, int64_t align, mt_parallel_b
         run_job(n, piece, (uint32_t)((n + piece - 1) / piece), threads - 1, body, ctx);
         atomic_store_explicit(&pool.busy, false, memory_order_release);
     } else {
-        body(ctx, 0, n);
+        run_here(n, body, ctx);
     }
     mt_lock_acquire(token);
 }

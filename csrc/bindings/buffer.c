@@ -119,7 +119,7 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
     view->obj = NULL;
     if (check_export(self, t, flags) < 0)
         return -1;
-    if (mt_tensor_check_bounds(t) < 0) {
+    if (mt_tensor_own(t) < 0) {
         mt_py_raise();
         return -1;
     }

@@ -165,8 +165,7 @@ static PyObject *make_capsule(mt_tensor *t, bool versioned, bool copied)
         PyErr_SetString(PyExc_BufferError, "Cannot pack tensors on meta");
         return NULL;
     }
-    if (mt_tensor_check_bounds(t) < 0)
-        return mt_py_raise();
+    MT_PY_TRY(mt_tensor_own(t));
     e = PyMem_Calloc(1, sizeof(*e) + 2 * t->ndim * sizeof(int64_t));
     if (!e)
         return PyErr_NoMemory();

@@ -342,13 +342,21 @@ static PyObject *method_stride(PyObject *self, PyObject *const *args, Py_ssize_t
         return expression;                                           \
     }
 
+static PyObject *address_of(const mt_tensor *t)
+{
+    bool none = t->numel == 0 || !t->storage->data;
+
+    return PyLong_FromVoidPtr(none ? NULL : (void *)(uintptr_t)mt_tensor_const_data(t));
+}
+
 NOARGS(dim, PyLong_FromLong(t->ndim))
 NOARGS(ndimension, PyLong_FromLong(t->ndim))
 NOARGS(numel, PyLong_FromLongLong(t->numel))
 NOARGS(nelement, PyLong_FromLongLong(t->numel))
 NOARGS(element_size, PyLong_FromSize_t(mt_tensor_itemsize(t)))
 NOARGS(storage_offset, PyLong_FromLongLong(t->offset))
-NOARGS(data_ptr, PyLong_FromVoidPtr(t->storage->data ? mt_tensor_mutable_data(t) : NULL))
+NOARGS(const_data_ptr, address_of(t))
+NOARGS(data_ptr, mt_storage_own(t->storage) < 0 ? mt_py_raise() : address_of(t))
 NOARGS(is_complex, PyBool_FromLong(mt_dtype_is_complex((mt_dtype)t->dtype)))
 NOARGS(is_floating_point, PyBool_FromLong(mt_dtype_is_float((mt_dtype)t->dtype)))
 NOARGS(is_signed, PyBool_FromLong(mt_dtype_table[t->dtype].is_signed))
@@ -454,7 +462,9 @@ PyMethodDef mt_py_tensor_extra_methods[] = {
     {"nelement", method_nelement, METH_NOARGS, "nelement() -> int: alias of numel()."},
     {"element_size", method_element_size, METH_NOARGS, "element_size() -> int: bytes of one element."},
     {"storage_offset", method_storage_offset, METH_NOARGS, "storage_offset() -> int: in elements."},
-    {"data_ptr", method_data_ptr, METH_NOARGS, "data_ptr() -> int: address of the first element."},
+    {"data_ptr", method_data_ptr, METH_NOARGS, "data_ptr() -> int: address of the first element, 0 of an empty tensor."},
+    {"const_data_ptr", method_const_data_ptr, METH_NOARGS,
+     "const_data_ptr() -> int: the same for reading: a lazy clone stays one."},
     {"is_complex", method_is_complex, METH_NOARGS, "is_complex() -> bool"},
     {"is_floating_point", method_is_floating_point, METH_NOARGS, "is_floating_point() -> bool"},
     {"is_signed", method_is_signed, METH_NOARGS, "is_signed() -> bool"},

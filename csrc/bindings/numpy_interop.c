@@ -334,6 +334,7 @@ static PyObject *array_over(mt_tensor *t)
     }
     if (mt_tensor_check_bounds(t) < 0)
         return mt_py_raise();
+    MT_PY_TRY(mt_storage_own(t->storage));
     owner = hold_storage(t->storage);
     if (!owner)
         return NULL;

@@ -225,6 +225,7 @@ static PyObject *byteswap(PyObject *o, PyObject *size)
         PyErr_SetString(PyExc_NotImplementedError, "_byteswap(): only for storages on the CPU");
         return NULL;
     }
+    MT_PY_TRY(mt_storage_own(s));
     if (n > 1 && s->nbytes > 0)
         swap_bytes(mt_storage_mutable_data(s), s->nbytes, (size_t)n);
     Py_RETURN_NONE;
@@ -467,6 +468,7 @@ static PyObject *set_from_file(PyObject *o, PyObject *args)
         PyErr_Format(PyExc_RuntimeError, "storage has wrong byte size: expected %zu got %zu", s->nbytes, n);
         return NULL;
     }
+    MT_PY_TRY(mt_storage_own(s));
     mt_storage_ref(s);
     mt_storage_pin(s);
     rc = read_bytes(mt_storage_mutable_data(s), file, (Py_ssize_t)n);

@@ -15,6 +15,8 @@ int mt_py_storage_set_byte(mt_storage *s, int64_t i, uint8_t value)
 
     if (d.type == MT_DEVICE_META)
         return 0;
+    if (mt_storage_own(s) < 0)
+        return mt_py_fail();
     if (d.type == MT_DEVICE_CPU) {
         ((uint8_t *)mt_storage_mutable_data(s))[i] = value;
         return 0;
@@ -75,20 +77,37 @@ static void drop_whole(void *ctx)
     mt_storage_unref(whole);
 }
 
-static PyObject *get_slice(mt_storage *s, PyObject *slice)
+static PyObject *part_of(mt_storage *s, Py_ssize_t start, Py_ssize_t n, uint16_t flags)
 {
     mt_storage *part = NULL;
+
+    MT_PY_TRY(
+        mt_storage_from_memory(&part, s->data ? (char *)s->data + start : NULL, (size_t)n, s->device, drop_whole, s));
+    part->flags |= flags;
+    mt_storage_ref(s);
+    mt_storage_pin(s);
+    return mt_py_storage_wrap(part);
+}
+
+static PyObject *get_slice(mt_storage *s, PyObject *slice)
+{
     Py_ssize_t start, n;
 
     if (s->device.type == MT_DEVICE_META)
         return no_meta();
     if (slice_range(&start, &n, slice, s) < 0)
         return NULL;
-    MT_PY_TRY(
-        mt_storage_from_memory(&part, s->data ? (char *)s->data + start : NULL, (size_t)n, s->device, drop_whole, s));
-    mt_storage_ref(s);
-    mt_storage_pin(s);
-    return mt_py_storage_wrap(part);
+    MT_PY_TRY(mt_storage_own(s));
+    return part_of(s, start, n, 0);
+}
+
+/* All of it for reading: a lazy clone stays one. */
+static PyObject *py_read_only(PyObject *o, PyObject *unused)
+{
+    mt_storage *s = ((mt_py_storage *)o)->s;
+
+    (void)unused;
+    return part_of(s, 0, (Py_ssize_t)s->nbytes, MT_STORAGE_READONLY);
 }
 
 static PyObject *storage_get(PyObject *o, PyObject *index)
@@ -131,6 +150,8 @@ static PyObject *storage_item(PyObject *o, Py_ssize_t i)
 static int fill_range(mt_storage *s, Py_ssize_t start, Py_ssize_t n, uint8_t value)
 {
     if (s->device.type == MT_DEVICE_CPU && n > 0) {
+        if (mt_storage_own(s) < 0)
+            return mt_py_fail();
         memset((char *)mt_storage_mutable_data(s) + start, value, (size_t)n);
         return 0;
     }
@@ -194,7 +215,14 @@ static PyObject *py_element_size(PyObject *o, PyObject *unused)
 static PyObject *py_data_ptr(PyObject *o, PyObject *unused)
 {
     (void)unused;
+    MT_PY_TRY(mt_storage_own(((mt_py_storage *)o)->s));
     return PyLong_FromVoidPtr(mt_storage_mutable_data(((mt_py_storage *)o)->s));
+}
+
+static PyObject *py_const_data_ptr(PyObject *o, PyObject *unused)
+{
+    (void)unused;
+    return PyLong_FromVoidPtr((void *)(uintptr_t)mt_storage_const_data(((mt_py_storage *)o)->s));
 }
 
 static PyObject *py_resizable(PyObject *o, PyObject *unused)
@@ -267,6 +295,7 @@ static PyObject *py_copy(PyObject *o, PyObject *const *args, Py_ssize_t nargs, P
     ops = mt_device_table[from->device.type != MT_DEVICE_CPU ? from->device.type : to->device.type];
     if (to->device.type == MT_DEVICE_META)
         ops = mt_device_table[MT_DEVICE_META];
+    MT_PY_TRY(mt_storage_own(to));
     MT_PY_TRY(ops->copy_bytes(mt_storage_mutable_data(to), to->device, mt_storage_const_data(from), from->device,
                               to->nbytes));
     return Py_NewRef(o);
@@ -342,6 +371,8 @@ PyMethodDef mt_py_storage_methods[] = {
     {"size", py_nbytes, METH_NOARGS, "size() -> int: the number of bytes."},
     {"element_size", py_element_size, METH_NOARGS, "element_size() -> int: 1."},
     {"data_ptr", py_data_ptr, METH_NOARGS, "data_ptr() -> int: the address."},
+    {"_read_only", py_read_only, METH_NOARGS, "The same bytes as a storage that exports read-only buffers."},
+    {"_const_data_ptr", py_const_data_ptr, METH_NOARGS, "The address, for reading: a lazy clone stays one."},
     {"resizable", py_resizable, METH_NOARGS, "resizable() -> bool"},
     {"new", py_new, METH_NOARGS, "new() -> UntypedStorage: an empty one on the same device."},
     {"fill_", py_fill, METH_O, "fill_(value): sets every byte."},

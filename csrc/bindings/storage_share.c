@@ -150,12 +150,12 @@ static int adopt(mt_storage *s, mt_py_map *map)
     if (!(s->flags & MT_STORAGE_INLINE)) { /* inline bytes go with the header */
         old->data = s->data;
         old->nbytes = s->nbytes;
-        old->flags = s->flags;
+        old->flags = (uint16_t)(s->flags & ~MT_STORAGE_LENT);
         old->deleter = s->deleter;
         old->ctx = s->ctx;
     }
     s->data = s->nbytes ? data_of(map) : NULL;
-    s->flags &= (uint16_t)~(MT_STORAGE_INLINE | MT_STORAGE_RESIZABLE);
+    s->flags &= (uint16_t)~(MT_STORAGE_INLINE | MT_STORAGE_RESIZABLE | MT_STORAGE_HELD | MT_STORAGE_COW);
     s->deleter = mt_py_map_drop;
     s->ctx = map;
     if (s->flags & MT_STORAGE_FIXED) /* arrays stay with the old memory */

@@ -355,6 +355,14 @@ static PyObject *data_address(PyObject *module, PyObject *o)
     return PyLong_FromVoidPtr(mt_py_impl(o)->storage->data);
 }
 
+static PyObject *is_cow_tensor(PyObject *module, PyObject *o)
+{
+    (void)module;
+    if (!mt_py_is_tensor(o))
+        return PyErr_Format(PyExc_TypeError, "_is_cow_tensor(): argument must be Tensor, not %s", Py_TYPE(o)->tp_name);
+    return PyBool_FromLong((mt_py_impl(o)->storage->flags & MT_STORAGE_COW) != 0);
+}
+
 static PyObject *has_storage(PyObject *module, PyObject *o)
 {
     (void)module;
@@ -364,6 +372,7 @@ static PyObject *has_storage(PyObject *module, PyObject *o)
 static PyMethodDef functions[] = {
     {"_storage_address", storage_address, METH_O, NULL},
     {"_data_address", data_address, METH_O, NULL},
+    {"_is_cow_tensor", is_cow_tensor, METH_O, NULL},
     {"_has_storage", has_storage, METH_O, NULL},
     {"_storage_Use_Count", use_count, METH_O, NULL},
     {"_register_storage_class", register_class, METH_O, NULL},

@@ -67,11 +67,19 @@ static PyObject *tensor_refs(PyObject *module, PyObject *o)
     return PyLong_FromUnsignedLong(mt_refcount_get(&mt_py_impl(o)->refs));
 }
 
+/* How often a writer took an address without mt_storage_own. */
+static PyObject *late_copies(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromUnsignedLong(mt_storage_late_count);
+}
+
 static PyMethodDef functions[] = {
     {"alloc_stats", alloc_stats, METH_NOARGS, "alloc_stats() -> dict"},
     {"fail_at", fail_at, METH_O, "fail_at(n): the n-th allocation from now fails once; 0 disarms."},
     {"failed", failed, METH_NOARGS, "failed() -> bool: whether an allocation was made to fail."},
     {"set_isa", set_isa, METH_O, "set_isa(name) -> bool"},
+    {"late_copies", late_copies, METH_NOARGS, "late_copies() -> int: writers that forgot to ask for bytes of their own."},
     {"tensor_refs", tensor_refs, METH_O, "tensor_refs(t) -> int"},
     {NULL, NULL, 0, NULL},
 };

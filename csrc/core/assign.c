@@ -135,7 +135,7 @@ int mt_tensor_assign(mt_tensor *dst, const mt_tensor *src)
     int rc = -1;
     mt_tensor *resolved = NULL;
 
-    MT_TRY(mt_tensor_check_bounds(dst));
+    MT_TRY(mt_tensor_own(dst));
     MT_TRY(mt_tensor_check_bounds(src));
     MT_REQUIRE(mt_shape_is_broadcastable(src->ndim, src->size, dst->ndim, dst->size), MT_ERR_INTERNAL,
                "assignment of a tensor that does not broadcast to its destination");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The dispatch loop. One scan over the arguments gathers the keys and whether any argument needs
-   care below the autograd level: lazy conjugate and negative bits, or a storage that was shrunk.
-   Both are rare, so they travel as two bits above the keys and cost nothing else. */
+   care below the autograd level: lazy conjugate and negative bits, a storage that was shrunk, or one that shares its bytes
+   with lazy clones. All are rare, so they travel as one bit above the keys and cost nothing else. */
 #include "core/dispatch.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static inline uint32_t keys_of(const mt_tensor *t)
 
     if (t->base)
         keys |= t->base->keys & MT_KEY_BIT(MT_KEY_AUTOGRAD);
-    if (MT_UNLIKELY((t->flags & LAZY) || (t->storage->flags & MT_STORAGE_SHRUNK)))
+    if (MT_UNLIKELY((t->flags & LAZY) || (t->storage->flags & (MT_STORAGE_SHRUNK | MT_STORAGE_COW))))
         keys |= NEEDS_CARE;
     return keys;
 }
@@ -66,14 +66,16 @@ uint32_t mt_call_keys(const mt_call *call)
 
 /* --- arguments that need care --- */
 
-/* Tensors whose storage was shrunk may lie outside of it. resize_ and set_ put that right
-   themselves. */
+/* resize_ and set_ see to the memory of self themselves. */
+static bool changes_geometry(const mt_op *op)
+{
+    return strncmp(op->name, "resize", 6) == 0 || strncmp(op->name, "set", 3) == 0;
+}
+
+/* Tensors whose storage was shrunk may lie outside of it. */
 static int check_bounds(const mt_call *call)
 {
-    const char *name = call->op->name;
-    int first = strncmp(name, "resize", 6) == 0 || strncmp(name, "set", 3) == 0;
-
-    for (int i = first; i < call->n_args; i++) {
+    for (int i = changes_geometry(call->op); i < call->n_args; i++) {
         const mt_value *a = &call->arg[i];
         mt_tensor *const *list = a->kind == MT_ARG_TENSORS ? a->v.tensors.data : &a->v.tensor;
         int n = a->kind == MT_ARG_TENSORS ? a->v.tensors.n : a->kind == MT_ARG_TENSOR;
@@ -81,6 +83,25 @@ static int check_bounds(const mt_call *call)
         for (int j = 0; j < n; j++)
             if (list[j] && mt_tensor_check_bounds(list[j]) < 0)
                 return -1;
+    }
+    return 0;
+}
+
+/* The tensors that the kernel writes get bytes of their own. Pointwise kernels and reductions leave it to
+   mt_out_prepare, which comes after their refusals. */
+static int own_written(const mt_call *call)
+{
+    const mt_value *self = &call->arg[0];
+
+    if (call->op->pointwise || call->op->reduce)
+        return 0;
+    if (call->variant != MT_VARIANT_FUNCTION) {
+        for (int i = 0; i < call->n_outs; i++)
+            if (call->out[i] && mt_storage_own(call->out[i]->storage) < 0)
+                return -1;
+    } else if ((call->op->flags & MT_OPF_MUTATES_SELF) && self->kind == MT_ARG_TENSOR &&
+               !changes_geometry(call->op)) {
+        return mt_storage_own(self->v.tensor->storage);
     }
     return 0;
 }
@@ -163,7 +184,7 @@ static MT_COLD int run_with_care(mt_call *call, mt_call_fn *kernel)
     replaced r = {.lists = {NULL, 0}};
     int rc = -1;
 
-    if (check_bounds(call) < 0)
+    if (check_bounds(call) < 0 || own_written(call) < 0)
         return -1;
     if (!count_lazy(call))
         return kernel(call);

@@ -227,7 +227,7 @@ int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t
     if (mt_out_check(call, k, dtype, ndim, size, stride, device) < 0)
         return -1;
     must_copy = out->dtype != (uint8_t)dtype || (out->flags & (MT_FLAG_CONJ | MT_FLAG_NEG));
-    if (mt_tensor_check_bounds(out) < 0 || mt_assert_no_internal_overlap(out) < 0 ||
+    if (mt_tensor_own(out) < 0 || mt_assert_no_internal_overlap(out) < 0 ||
         overlaps_inputs(&must_copy, call, out, allow_alias) < 0)
         return -1;
     return must_copy ? use_temporary(call, k, dtype, device) : 0;

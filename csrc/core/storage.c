@@ -2,7 +2,7 @@
 /* Storages. Up to 16 bytes lie behind the header in the same pool object, so a one-element tensor
    costs two pool objects and no block. The invariants (who owns the bytes, what pinning forbids)
    are in the README of this folder. */
-#include "core/storage.h"
+#include "core/storage_internal.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ static void *inline_data(mt_storage *s)
     return s + 1;
 }
 
-static int new_header(mt_storage **out, size_t nbytes, mt_device device)
+int mt_storage_new_header(mt_storage **out, size_t nbytes, mt_device device)
 {
     void *p;
     mt_storage *s;
@@ -48,7 +48,7 @@ static MT_NOINLINE int new_on_device(mt_storage **out, size_t nbytes, mt_device 
     *out = NULL;
     if (!ops)
         return mt_error_set(MT_ERR_RUNTIME, "Torch not compiled with CUDA enabled");
-    if (new_header(&s, nbytes, device) < 0)
+    if (mt_storage_new_header(&s, nbytes, device) < 0)
         return -1;
     if (nbytes && ops->alloc(&s->data, nbytes, device, zeroed) < 0) {
         mt_pool_put(&storage_pool, s);
@@ -64,7 +64,7 @@ int mt_storage_new(mt_storage **out, size_t nbytes, mt_device device)
 
     if (MT_UNLIKELY(device.type != MT_DEVICE_CPU))
         return new_on_device(out, nbytes, device, false);
-    if (new_header(&s, nbytes, device) < 0) {
+    if (mt_storage_new_header(&s, nbytes, device) < 0) {
         *out = NULL;
         return -1;
     }
@@ -87,7 +87,7 @@ int mt_storage_new_zeroed(mt_storage **out, size_t nbytes, mt_device device)
     *out = NULL;
     if (device.type != MT_DEVICE_CPU)
         return new_on_device(out, nbytes, device, true);
-    if (new_header(&s, nbytes, device) < 0)
+    if (mt_storage_new_header(&s, nbytes, device) < 0)
         return -1;
     if (nbytes - 1 < INLINE_BYTES) {
         s->flags |= MT_STORAGE_INLINE;
@@ -104,7 +104,7 @@ int mt_storage_new_zeroed(mt_storage **out, size_t nbytes, mt_device device)
 int mt_storage_from_memory(mt_storage **out, void *data, size_t nbytes, mt_device device, mt_deleter *deleter,
                            void *ctx)
 {
-    if (new_header(out, nbytes, device) < 0)
+    if (mt_storage_new_header(out, nbytes, device) < 0)
         return -1;
     (*out)->flags = 0;
     (*out)->data = data;
@@ -113,12 +113,19 @@ int mt_storage_from_memory(mt_storage **out, void *data, size_t nbytes, mt_devic
     return 0;
 }
 
+void mt_storage_put_header(mt_storage *s)
+{
+    mt_pool_put(&storage_pool, s);
+}
+
 /* Gives the bytes back to whom they belong. */
 static void release_data(const mt_storage *s)
 {
     if (s->flags & MT_STORAGE_INLINE)
         return;
-    if (!(s->flags & MT_STORAGE_RESIZABLE)) {
+    if (s->flags & MT_STORAGE_HELD) {
+        mt_cow_unref(s->ctx);
+    } else if (!(s->flags & MT_STORAGE_RESIZABLE)) {
         if (s->deleter)
             s->deleter(s->ctx);
     } else if (s->device.type == MT_DEVICE_CPU) {
@@ -131,29 +138,49 @@ static void release_data(const mt_storage *s)
 void mt_storage_destroy(mt_storage *s)
 {
     release_data(s);
-    mt_pool_put(&storage_pool, s);
+    if (MT_UNLIKELY(s->flags & MT_STORAGE_RETIRED))
+        mt_storage_drop_retired(s);
+    if (MT_UNLIKELY(s->flags & MT_STORAGE_LENT))
+        s->flags |= MT_STORAGE_DEAD; /* the last reader of the inline bytes gives the header back */
+    else
+        mt_pool_put(&storage_pool, s);
 }
 
-/* Room for nbytes: inside the header, or from the device. */
-static int new_data(void **out, uint16_t *flags, mt_storage *s, size_t nbytes)
+int mt_storage_new_data(void **out, bool *is_inline, mt_storage *s, size_t kept, size_t nbytes)
 {
+    const mt_device_ops *ops = mt_device_table[s->device.type];
+
     *out = NULL;
-    *flags = (uint16_t)(s->flags & ~MT_STORAGE_INLINE);
+    *is_inline = false;
     if (nbytes == 0)
         return 0;
-    if (s->device.type == MT_DEVICE_CPU && nbytes <= INLINE_BYTES) {
-        *flags |= MT_STORAGE_INLINE;
+    if (s->device.type == MT_DEVICE_CPU && nbytes <= INLINE_BYTES && !(s->flags & MT_STORAGE_LENT)) {
+        *is_inline = true;
         *out = inline_data(s);
-        return 0;
+    } else if (ops->alloc(out, nbytes, s->device, false) < 0) {
+        return -1;
     }
-    return mt_device_table[s->device.type]->alloc(out, nbytes, s->device, false);
+    if (!kept || !s->data || !*out || *out == s->data ||
+        ops->copy_bytes(*out, s->device, s->data, s->device, kept) == 0)
+        return 0;
+    if (!*is_inline)
+        ops->free(*out, nbytes, s->device);
+    return -1;
+}
+
+void mt_storage_take_data(mt_storage *s, void *data, bool is_inline)
+{
+    s->flags &= (uint16_t)~(MT_STORAGE_INLINE | MT_STORAGE_COW | MT_STORAGE_HELD);
+    if (is_inline)
+        s->flags |= MT_STORAGE_INLINE;
+    s->data = data;
+    s->ctx = NULL;
 }
 
 int mt_storage_resize(mt_storage *s, size_t nbytes)
 {
     void *data;
-    uint16_t flags;
-    size_t kept = nbytes < s->nbytes ? nbytes : s->nbytes;
+    bool is_inline;
 
     if (!(s->flags & MT_STORAGE_RESIZABLE) || (s->flags & MT_STORAGE_FIXED))
         return mt_error_set(MT_ERR_RUNTIME, "Trying to resize storage that is not resizable");
@@ -161,25 +188,14 @@ int mt_storage_resize(mt_storage *s, size_t nbytes)
         return mt_error_set(MT_ERR_RUNTIME, "Trying to resize storage that is in use elsewhere");
     if (nbytes == s->nbytes)
         return 0;
-    if ((s->flags & MT_STORAGE_INLINE) && nbytes - 1 < INLINE_BYTES) {
-        if (nbytes < s->nbytes)
-            s->flags |= MT_STORAGE_SHRUNK;
-        s->nbytes = nbytes;
-        return 0;
+    if (!(s->flags & MT_STORAGE_INLINE) || nbytes - 1 >= INLINE_BYTES) {
+        if (mt_storage_new_data(&data, &is_inline, s, nbytes < s->nbytes ? nbytes : s->nbytes, nbytes) < 0)
+            return -1;
+        release_data(s);
+        mt_storage_take_data(s, data, is_inline);
     }
-    if (new_data(&data, &flags, s, nbytes) < 0)
-        return -1;
-    if (kept && s->data && data && data != s->data &&
-        mt_device_table[s->device.type]->copy_bytes(data, s->device, s->data, s->device, kept) < 0) {
-        if (!(flags & MT_STORAGE_INLINE))
-            mt_device_table[s->device.type]->free(data, nbytes, s->device);
-        return -1;
-    }
-    release_data(s);
     if (nbytes < s->nbytes)
-        flags |= MT_STORAGE_SHRUNK;
-    s->data = data;
+        s->flags |= MT_STORAGE_SHRUNK;
     s->nbytes = nbytes;
-    s->flags = flags;
     return 0;
 }

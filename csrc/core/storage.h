@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Storage: reference-counted bytes on a device, with a deleter for borrowed memory. Small storages
    keep their bytes inside the header block. A pinned storage (a kernel runs on it without the
-   interpreter lock, or a buffer is exported) may not be resized, freed or replaced. */
+   interpreter lock, or a buffer is exported) may not be resized, freed or replaced.
+
+   Lazy clones share bytes until one of them is written: see Note [Copy on write] in the README. */
 #ifndef MT_CORE_STORAGE_H
 #define MT_CORE_STORAGE_H
 
@@ -9,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/macros.h"
 #include "base/refcount.h"
 #include "core/device.h"
 
@@ -22,6 +25,11 @@ enum {
     MT_STORAGE_FIXED = 16,
     /* was once larger: its tensors may lie outside, see mt_tensor_check_bounds */
     MT_STORAGE_SHRUNK = 8,
+    MT_STORAGE_COW = 32,      /* its bytes may be others' too: not to be written before mt_storage_own */
+    MT_STORAGE_HELD = 64,     /* its bytes belong to ctx, an mt_cow (core/cow.c) */
+    MT_STORAGE_LENT = 128,    /* an mt_cow holds the inline bytes: the header must outlive it */
+    MT_STORAGE_DEAD = 256,    /* is gone but for its lent bytes */
+    MT_STORAGE_RETIRED = 512, /* bytes it had are kept for a kernel that reads them: freed when unpinned */
 };
 
 typedef struct mt_storage {
@@ -32,7 +40,7 @@ typedef struct mt_storage {
     size_t nbytes;
     uint32_t pins;
     mt_deleter *deleter; /* NULL: memory from the device's allocator */
-    void *ctx;
+    void *ctx;           /* the deleter's argument; of HELD storages an mt_cow */
     /* the Python object, borrowed or owned as for tensors (core/tensor.h); cleared by it */
     void *py;
 } mt_storage;
@@ -56,6 +64,20 @@ int mt_storage_from_memory(mt_storage **out, void *data, size_t nbytes, mt_devic
    unchanged. */
 int mt_storage_resize(mt_storage *s, size_t nbytes);
 void mt_storage_destroy(mt_storage *s);
+
+/* A storage with the same bytes, which are copied when one of the two is written first. Bytes that others can write behind
+   our back (pinned, exported to NumPy) are copied at once. RuntimeError for borrowed memory. */
+int mt_storage_lazy_clone(mt_storage **out, mt_storage *s);
+/* Before anything is written: bytes of its own. Fails without memory and inside a parallel region; then unchanged. */
+int mt_storage_own_slow(mt_storage *s) MT_COLD;
+static inline int mt_storage_own(mt_storage *s)
+{
+    return MT_LIKELY(!(s->flags & MT_STORAGE_COW)) ? 0 : mt_storage_own_slow(s);
+}
+/* For writers that forgot mt_storage_own; counted, so that a test finds them. */
+void mt_storage_own_late(mt_storage *s) MT_COLD;
+extern unsigned mt_storage_late_count;
+void mt_storage_drop_retired(mt_storage *s) MT_COLD;
 
 static inline mt_storage *mt_storage_ref(mt_storage *s)
 {
@@ -92,11 +114,12 @@ static inline void mt_storage_pin(mt_storage *s)
 
 static inline void mt_storage_unpin(mt_storage *s)
 {
-    s->pins--;
+    if (--s->pins == 0 && MT_UNLIKELY(s->flags & MT_STORAGE_RETIRED))
+        mt_storage_drop_retired(s);
 }
 
-/* The only two ways to the bytes: reading never copies, writing is where a copy-on-write storage
-   would become its own. Mutable access happens before a parallel region, never inside one. */
+/* The only two ways to the bytes: reading never copies; who writes has called mt_storage_own, as the dispatcher does for
+   all that an op writes. Mutable access happens before a parallel region, never inside one. */
 static inline const void *mt_storage_const_data(const mt_storage *s)
 {
     return s->data;
@@ -104,6 +127,8 @@ static inline const void *mt_storage_const_data(const mt_storage *s)
 
 static inline void *mt_storage_mutable_data(mt_storage *s)
 {
+    if (MT_UNLIKELY(s->flags & MT_STORAGE_COW))
+        mt_storage_own_late(s);
     return s->data;
 }
 

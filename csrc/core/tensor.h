@@ -215,6 +215,12 @@ static inline int mt_tensor_check_bounds(const mt_tensor *t)
         return 0;
     return mt_storage_check_bounds(t->storage, (mt_dtype)t->dtype, t->ndim, t->size, t->stride, t->offset);
 }
+/* Before a tensor is written: the same check, and bytes of its own. The dispatcher does it for what kernels write; who
+   writes past the dispatcher calls it. */
+static inline int mt_tensor_own(mt_tensor *t)
+{
+    return mt_tensor_check_bounds(t) < 0 ? -1 : mt_storage_own(t->storage);
+}
 /* The value of a one-element tensor of any device; RuntimeError otherwise. */
 int mt_tensor_item(mt_scalar *out, const mt_tensor *t);
 

@@ -203,6 +203,10 @@ int mt_cpu_native_batch_norm(mt_tensor *out0, mt_tensor *out1, mt_tensor *out2, 
 
     if (input->numel == 0)
         return 0;
+    if (training && running_mean)
+        MT_TRY(mt_tensor_own(running_mean));
+    if (training && running_var)
+        MT_TRY(mt_tensor_own(running_var));
     prepare(&j, input);
     MT_TRY(mt_norm_dense(&t[0], input, dtype, j.columns));
     MT_TRY(mt_norm_target(&t[1], out0, dtype, j.columns));

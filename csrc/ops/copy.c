@@ -2,6 +2,7 @@
 /* Copies and conversions: copy_, clone, contiguous, to and _to_copy, fill_ and zero_. The work is done by mt_cpu_assign on
    the processor and by mt_tensor_assign for other devices and for lazy bits; here is which result has which dtype, device
    and memory order, and what may not be copied. Changes of geometry (resize_, set_) are in resize.c. */
+#include "base/parallel.h"
 #include "base/strbuf.h"
 #include "core/shape.h"
 #include "cpu/assign.h"
@@ -18,7 +19,7 @@ static int assign(mt_tensor *dst, mt_tensor *src)
     if (MT_UNLIKELY(((dst->flags | src->flags) & LAZY) || dst->device.type != MT_DEVICE_CPU ||
                     src->device.type != MT_DEVICE_CPU))
         return mt_tensor_assign(dst, src);
-    if (mt_tensor_check_bounds(dst) < 0 || mt_tensor_check_bounds(src) < 0)
+    if (mt_tensor_own(dst) < 0 || mt_tensor_check_bounds(src) < 0)
         return -1;
     return mt_cpu_assign(dst, src);
 }
@@ -101,6 +102,47 @@ static int new_copy(mt_tensor **out, mt_tensor *self, mt_dtype dtype, mt_device 
 int mt_impl_clone(mt_tensor **out, mt_tensor *self, int memory_format)
 {
     return new_copy(out, self, (mt_dtype)self->dtype, self->device, memory_format);
+}
+
+int mt_impl_lazy_clone(mt_tensor **out, mt_tensor *self)
+{
+    mt_storage *shared = NULL;
+    int rc = -1;
+
+    *out = NULL;
+    if (self->flags & LAZY)
+        return mt_impl_clone(out, self, MT_FORMAT_PRESERVE);
+    MT_TRY(mt_tensor_check_bounds(self));
+    MT_TRY(mt_storage_lazy_clone(&shared, self->storage));
+    MT_TRY(mt_tensor_from_storage(out, shared, (mt_dtype)self->dtype, self->ndim, self->size, self->stride,
+                                  self->offset));
+    rc = 0;
+fail:
+    mt_storage_clear(&shared);
+    return rc;
+}
+
+static void own_inside(void *ctx, int64_t begin, int64_t end)
+{
+    mt_storage *s = ctx;
+
+    (void)begin, (void)end;
+    if (mt_storage_own(s) < 0)
+        mt_error_clear(); /* the record of this thread */
+}
+
+int mt_impl_test_parallel_materialize(mt_tensor **out, mt_tensor *self, int64_t num_parallel, bool skip_first)
+{
+    *out = NULL;
+    if (num_parallel > (skip_first ? 1 : 0)) {
+        mt_parallel_for(num_parallel, 1.0, 1, own_inside, self->storage);
+        if (self->storage->flags & MT_STORAGE_COW)
+            return mt_error_set(MT_ERR_RUNTIME,
+                                "_test_parallel_materialize(): Materializing a storage in a parallel region is not "
+                                "allowed");
+    }
+    *out = mt_tensor_ref(self);
+    return 0;
 }
 
 int mt_impl_contiguous(mt_tensor **out, mt_tensor *self, int memory_format)
@@ -223,7 +265,7 @@ int mt_meta_fill(mt_call *call)
 {
     mt_tensor *out = call->out[0];
 
-    if (mt_tensor_check_bounds(out) < 0)
+    if (mt_tensor_own(out) < 0)
         return -1;
     if (!(out->flags & LAZY))
         return 0;

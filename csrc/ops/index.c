@@ -449,7 +449,7 @@ int mt_impl_index_put_inplace(mt_tensor *self, mt_tensors indices, mt_tensor *va
     bool any = false;
     int rc = -1;
 
-    MT_TRY(mt_tensor_check_bounds(self));
+    MT_TRY(mt_tensor_own(self));
     MT_TRY(warn_expanded(self));
     rc = fill_by_mask(self, indices, values, accumulate);
     if (rc != 0)

@@ -230,7 +230,7 @@ class StorageType:
 
 
 def _bytes_of(storage):
-    """A writable view of the memory of a CPU storage."""
+    """A view of the memory of a CPU storage."""
     return memoryview(storage._as_bytes())
 
 
@@ -338,9 +338,9 @@ def _parts_of_storage(obj):
 
 def _check_one_dtype(seen, storage, dtype):
     """Memory may be saved under one dtype only."""
-    if storage.device.type == "meta" or storage.data_ptr() == 0:
+    if storage.device.type == "meta" or storage._const_data_ptr() == 0:
         return
-    if seen.setdefault(storage.data_ptr(), dtype) != dtype:
+    if seen.setdefault(storage._const_data_ptr(), dtype) != dtype:
         raise RuntimeError(
             "Cannot save multiple tensors or storages that view the same data as different types"
         )
@@ -388,7 +388,7 @@ def _save(obj, writer, pickle_module, protocol, no_byteorder):
         if _serialization_tls.skip_data or storage.device.type == "meta":
             writer.write_record("data/" + key, None, size)
         else:
-            writer.write_record("data/" + key, _bytes_of(storage.cpu()) if size else b"", size)
+            writer.write_record("data/" + key, _bytes_of(storage.cpu()._read_only()) if size else b"", size)
 
 
 # --- loading ---

@@ -121,7 +121,7 @@ class UntypedStorage(_C.StorageBase):
         return self if dtype is kind else dtype(self.size()).copy_(self, non_blocking)
 
     def _to(self, dtype):
-        return _cast(self._as_bytes(), dtype, self.data_ptr())
+        return _cast(self._as_bytes(), dtype, self._const_data_ptr())
 
     def byteswap(self, dtype):
         """Exchanges the bytes of every element of that dtype (the halves of complex numbers apart)."""
@@ -174,7 +174,7 @@ def _cast(tensor, dtype, old_address):
     if not isinstance(dtype, torch.dtype):
         raise TypeError("Argument 'dtype' must be torch.dtype, not %s" % type(dtype))
     storage = tensor.to(dtype)._typed_storage()
-    if storage._data_ptr() == old_address:
+    if storage._untyped_storage._const_data_ptr() == old_address:
         storage = storage._new_wrapped_storage(storage._untyped_storage.clone())
     return storage
 
@@ -410,7 +410,7 @@ class TypedStorage:
         return self._tensor()[index].item()
 
     def _to(self, dtype):
-        return _cast(self._tensor(), dtype, self._data_ptr())
+        return _cast(self._tensor(), dtype, self._untyped_storage._const_data_ptr())
 
     def _get_legacy_storage_class(self):
         device = self._untyped_storage.device.type
