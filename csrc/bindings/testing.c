@@ -79,7 +79,8 @@ static PyMethodDef functions[] = {
     {"fail_at", fail_at, METH_O, "fail_at(n): the n-th allocation from now fails once; 0 disarms."},
     {"failed", failed, METH_NOARGS, "failed() -> bool: whether an allocation was made to fail."},
     {"set_isa", set_isa, METH_O, "set_isa(name) -> bool"},
-    {"late_copies", late_copies, METH_NOARGS, "late_copies() -> int: writers that forgot to ask for bytes of their own."},
+    {"late_copies", late_copies, METH_NOARGS,
+     "late_copies() -> int: writers that forgot to ask for bytes of their own."},
     {"tensor_refs", tensor_refs, METH_O, "tensor_refs(t) -> int"},
     {NULL, NULL, 0, NULL},
 };

@@ -99,8 +99,7 @@ static int own_written(const mt_call *call)
         for (int i = 0; i < call->n_outs; i++)
             if (call->out[i] && mt_storage_own(call->out[i]->storage) < 0)
                 return -1;
-    } else if ((call->op->flags & MT_OPF_MUTATES_SELF) && self->kind == MT_ARG_TENSOR &&
-               !changes_geometry(call->op)) {
+    } else if ((call->op->flags & MT_OPF_MUTATES_SELF) && self->kind == MT_ARG_TENSOR && !changes_geometry(call->op)) {
         return mt_storage_own(self->v.tensor->storage);
     }
     return 0;

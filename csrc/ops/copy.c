@@ -114,8 +114,8 @@ int mt_impl_lazy_clone(mt_tensor **out, mt_tensor *self)
         return mt_impl_clone(out, self, MT_FORMAT_PRESERVE);
     MT_TRY(mt_tensor_check_bounds(self));
     MT_TRY(mt_storage_lazy_clone(&shared, self->storage));
-    MT_TRY(mt_tensor_from_storage(out, shared, (mt_dtype)self->dtype, self->ndim, self->size, self->stride,
-                                  self->offset));
+    MT_TRY(
+        mt_tensor_from_storage(out, shared, (mt_dtype)self->dtype, self->ndim, self->size, self->stride, self->offset));
     rc = 0;
 fail:
     mt_storage_clear(&shared);

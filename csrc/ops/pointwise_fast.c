@@ -63,8 +63,8 @@ static inline mt_dtype result_dtype(const mt_pointwise_spec *spec, mt_dtype d)
 static bool can_write(const mt_tensor *out, const mt_tensor *like, mt_dtype dtype, const mt_tensor *a,
                       const mt_tensor *b)
 {
-    if (!is_plain(out) || (out->storage->flags & MT_STORAGE_COW) || out->dtype != (uint8_t)dtype || (out->flags & MT_FLAG_INFERENCE) ||
-        !records_nothing(keys_of(out), true) || !same_shape(out, like))
+    if (!is_plain(out) || (out->storage->flags & MT_STORAGE_COW) || out->dtype != (uint8_t)dtype ||
+        (out->flags & MT_FLAG_INFERENCE) || !records_nothing(keys_of(out), true) || !same_shape(out, like))
         return false;
     return (out == a || out->storage != a->storage) && (!b || out == b || out->storage != b->storage);
 }

@@ -223,7 +223,9 @@ def test_every_way_to_write(torch, name, which):
     before = address(torch, t)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        alive = WRITERS[name](torch, written[:] if which == "view" and name not in ("set_", "data") else written)
+        alive = WRITERS[name](
+            torch, written[:] if which == "view" and name not in ("set_", "data") else written
+        )
     assert not is_cow(torch, written) and is_cow(torch, kept)
     assert address(torch, written) != before and address(torch, kept) == before
     assert kept.tolist() == [0, 1, 2, 3, 4, 5]
@@ -565,7 +567,12 @@ def test_memory_and_failed_copies(torch):
     before = testing.alloc_stats()["live_bytes"]
     clones += [t._lazy_clone() for _ in range(100)]
     assert testing.alloc_stats()["live_bytes"] - before < 100 * 512
-    for writer in (lambda: t.add_(1), lambda: t.untyped_storage().fill_(0), lambda: t.data_ptr(), lambda: t.fill_(0)):
+    for writer in (
+        lambda: t.add_(1),
+        lambda: t.untyped_storage().fill_(0),
+        lambda: t.data_ptr(),
+        lambda: t.fill_(0),
+    ):
         failed = 0
         for n in range(1, 40):
             testing.fail_at(n)
