@@ -77,20 +77,21 @@ static void drop_whole(void *ctx)
     mt_storage_unref(whole);
 }
 
-static PyObject *part_of(mt_storage *s, Py_ssize_t start, Py_ssize_t n, uint16_t flags)
+static PyObject *part_of(PyObject *o, Py_ssize_t start, Py_ssize_t n, uint16_t flags)
 {
-    mt_storage *part = NULL;
+    mt_storage *part = NULL, *s = ((mt_py_storage *)o)->s;
 
     MT_PY_TRY(
         mt_storage_from_memory(&part, s->data ? (char *)s->data + start : NULL, (size_t)n, s->device, drop_whole, s));
     part->flags |= flags;
     mt_storage_ref(s);
     mt_storage_pin(s);
-    return mt_py_storage_wrap(part);
+    return mt_py_storage_wrap_as(part, Py_TYPE(o));
 }
 
-static PyObject *get_slice(mt_storage *s, PyObject *slice)
+static PyObject *get_slice(PyObject *o, PyObject *slice)
 {
+    mt_storage *s = ((mt_py_storage *)o)->s;
     Py_ssize_t start, n;
 
     if (s->device.type == MT_DEVICE_META)
@@ -98,16 +99,14 @@ static PyObject *get_slice(mt_storage *s, PyObject *slice)
     if (slice_range(&start, &n, slice, s) < 0)
         return NULL;
     MT_PY_TRY(mt_storage_own(s));
-    return part_of(s, start, n, 0);
+    return part_of(o, start, n, 0);
 }
 
 /* All of it for reading: a lazy clone stays one. */
 static PyObject *py_read_only(PyObject *o, PyObject *unused)
 {
-    mt_storage *s = ((mt_py_storage *)o)->s;
-
     (void)unused;
-    return part_of(s, 0, (Py_ssize_t)s->nbytes, MT_STORAGE_READONLY);
+    return part_of(o, 0, (Py_ssize_t)((mt_py_storage *)o)->s->nbytes, MT_STORAGE_READONLY);
 }
 
 static PyObject *storage_get(PyObject *o, PyObject *index)
@@ -118,7 +117,7 @@ static PyObject *storage_get(PyObject *o, PyObject *index)
     int rc;
 
     if (PySlice_Check(index))
-        return get_slice(s, index);
+        return get_slice(o, index);
     rc = to_index(&i, index);
     if (rc == 0)
         PyErr_Format(PyExc_TypeError, "can't index a torch.UntypedStorage with %s", Py_TYPE(index)->tp_name);

@@ -363,6 +363,20 @@ static PyObject *is_cow_tensor(PyObject *module, PyObject *o)
     return PyBool_FromLong((mt_py_impl(o)->storage->flags & MT_STORAGE_COW) != 0);
 }
 
+static PyObject *is_alias_of(PyObject *module, PyObject *args)
+{
+    PyObject *a, *b;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO:_is_alias_of", &a, &b))
+        return NULL;
+    if (!mt_py_is_tensor(a) || !mt_py_is_tensor(b)) {
+        PyErr_SetString(PyExc_TypeError, "_is_alias_of(): arguments must be Tensors");
+        return NULL;
+    }
+    return PyBool_FromLong(mt_py_impl(a)->storage == mt_py_impl(b)->storage);
+}
+
 static PyObject *has_storage(PyObject *module, PyObject *o)
 {
     (void)module;
@@ -373,6 +387,7 @@ static PyMethodDef functions[] = {
     {"_storage_address", storage_address, METH_O, NULL},
     {"_data_address", data_address, METH_O, NULL},
     {"_is_cow_tensor", is_cow_tensor, METH_O, NULL},
+    {"_is_alias_of", is_alias_of, METH_VARARGS, NULL},
     {"_has_storage", has_storage, METH_O, NULL},
     {"_storage_Use_Count", use_count, METH_O, NULL},
     {"_register_storage_class", register_class, METH_O, NULL},

@@ -186,7 +186,7 @@ def get_default_device():
 
 _LAZY = frozenset(
     "autograd cuda fft func functional linalg nn optim overrides random return_types serialization special storage "
-    "testing types utils backends hub _utils _tensor_str".split()
+    "testing types utils backends hub multiprocessing _utils _tensor_str".split()
 )
 _LAZY_NAMES = {
     "UntypedStorage": "storage",
@@ -209,6 +209,9 @@ def __getattr__(name):
         value = getattr(importlib.import_module("minitorch." + _LAZY_NAMES[name]), name)
     elif name.endswith("Tensor") and name in {kind.__name__ for kind in _C._tensor_types()}:
         value = _C._tensor_type("torch." + name)
+    elif name == "Storage":  # follows the default dtype
+        storages = importlib.import_module("minitorch.storage")
+        return getattr(storages, storages._NAME_OF_DTYPE[_C.get_default_dtype()])
     elif name.endswith("Storage"):
         value = getattr(importlib.import_module("minitorch.storage"), name)
     else:

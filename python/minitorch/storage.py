@@ -30,9 +30,7 @@ class UntypedStorage(_C.StorageBase):
         return iter([self[i] for i in range(self.size())])
 
     def __repr__(self):
-        return _text_of(
-            self, "[torch.storage.UntypedStorage(device=%s) of size %d]" % (self.device, len(self))
-        )
+        return _text_of(self, "[%s(device=%s) of size %d]" % (torch.typename(self), self.device, len(self)))
 
     def __copy__(self):
         return self.clone()
@@ -127,7 +125,7 @@ class UntypedStorage(_C.StorageBase):
         """Exchanges the bytes of every element of that dtype (the halves of complex numbers apart)."""
         if self.device.type == "meta":
             raise NotImplementedError("Not available for 'meta' device type")
-        size = dtype.itemsize
+        size = _item_size(dtype)
         self._byteswap(max(size // 2, 1) if dtype.is_complex else size)
 
     # --- pinned and shared memory ---
@@ -263,7 +261,7 @@ def _get_dtype_from_pickle_storage_type(pickle_storage_type):
 
 def _is_int(value):
     return isinstance(value, int) or (
-        not isinstance(value, (str, list, tuple)) and hasattr(value, "__index__")
+        not isinstance(value, (str, list, tuple, torch.Tensor)) and hasattr(value, "__index__")
     )
 
 
@@ -271,6 +269,12 @@ def _is_sequence(value):
     from collections.abc import Sequence
 
     return isinstance(value, Sequence)
+
+
+def _item_size(dtype):
+    if not isinstance(dtype, torch.dtype):
+        raise RuntimeError("expected torch.dtype, but got %s" % type(dtype))
+    return dtype.itemsize
 
 
 class TypedStorage:
@@ -326,12 +330,13 @@ class TypedStorage:
             self._untyped_storage = wrap_storage
             return
         self.dtype = torch.get_default_dtype() if dtype is None else dtype
+        size = _item_size(self.dtype)
         device = torch.device("cpu" if device is None else device)
         _require(len(args) < 2, RuntimeError, usage, "Too many positional arguments")
         if not args:
             self._untyped_storage = UntypedStorage(device=device)
         elif _is_int(args[0]):
-            self._untyped_storage = UntypedStorage(int(args[0]) * self.dtype.itemsize, device=device)
+            self._untyped_storage = UntypedStorage(int(args[0]) * size, device=device)
         else:
             _require(
                 _is_sequence(args[0]), TypeError, usage, "Argument type not recognized: %s" % type(args[0])
