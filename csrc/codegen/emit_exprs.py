@@ -60,7 +60,7 @@ EACH = """int mt_expr_%(c)s(%(params)s)
 
 %(init)s    if (mt_each_check("%(name)s", lengths, %(n_lists)d) < 0%(more)s)
         return -1;
-    for (int i = 0; i < n; i++) {
+%(rehearsal)s    for (int i = 0; i < n; i++) {
 %(before)s        if (%(call)s < 0)
             goto fail;
 %(after)s    }
@@ -69,6 +69,41 @@ fail:
 %(cleanup)s    return -1;
 }
 """
+
+
+# A list is written as a whole or not at all: elements unlike the first are tried without memory before anything is written.
+REHEARSAL = """    for (int i = 1; i < n; i++) {
+        mt_tensor *const first[] = {%(firsts)s}, *const now[] = {%(nows)s};
+        mt_tensor *shadow[%(count)d] = {NULL}, *done = NULL;
+        int rc = 0;
+
+        if (mt_each_alike(first, now, %(count)d))
+            continue;
+        if (mt_each_shadows(shadow, now, %(count)d) < 0 || %(call)s < 0)
+            rc = -1;
+        for (int k = 0; k < %(count)d; k++)
+            mt_tensor_clear(&shadow[k]);
+        mt_tensor_clear(&done);
+        if (rc < 0)
+            return -1;
+    }
+"""
+
+
+def rehearsal(entry, lists):
+    tensors = [a for a in lists if a.type.base == "Tensor"]
+    texts = []
+    for a in entry.schema.args:
+        if a in tensors:
+            texts.append("shadow[%d]" % tensors.index(a))
+        else:
+            texts.append(c_name(a.name) + (".data[i]" if a in lists else ""))
+    return REHEARSAL % {
+        "firsts": ", ".join(c_name(a.name) + ".data[0]" for a in tensors),
+        "nows": ", ".join(c_name(a.name) + ".data[i]" for a in tensors),
+        "count": len(tensors),
+        "call": "each_%s(%s)" % (entry.c, ", ".join(["&done"] + texts)),
+    }
 
 
 def compile_each(catalog, entry):
@@ -88,6 +123,7 @@ def compile_each(catalog, entry):
         "n_lists": len(lists),
         "first": c_name(lists[0].name),
         "init": "    *out = (mt_tensor_list){NULL, 0};\n" if makes_list else "",
+        "rehearsal": "" if makes_list else rehearsal(entry, lists),
         "more": " || mt_tensor_list_new(out, n) < 0" if makes_list else "",
         "before": "" if makes_list else "        mt_tensor *done = NULL;\n\n",
         "call": "each_%s(%s)" % (entry.c, ", ".join([destination] + names)),

@@ -50,6 +50,30 @@ int mt_each_check(const char *op, const int *lengths, int n_lists)
     return 0;
 }
 
+bool mt_each_alike(mt_tensor *const *first, mt_tensor *const *now, int n_lists)
+{
+    for (int k = 0; k < n_lists; k++)
+        if (now[k]->dtype != first[k]->dtype || !mt_device_equal(now[k]->device, first[k]->device) ||
+            !mt_shape_equal(now[k]->ndim, now[k]->size, now[0]->ndim, now[0]->size) ||
+            !mt_shape_equal(first[k]->ndim, first[k]->size, first[0]->ndim, first[0]->size) ||
+            mt_overlap_internal(now[k]) != MT_OVERLAP_NO)
+            return false;
+    return true;
+}
+
+int mt_each_shadows(mt_tensor **out, mt_tensor *const *now, int n_lists)
+{
+    mt_device meta = {MT_DEVICE_META, -1};
+
+    for (int k = 0; k < n_lists; k++) {
+        const mt_tensor *t = now[k];
+
+        if (mt_tensor_new_strided(&out[k], (mt_dtype)t->dtype, t->ndim, t->size, t->stride, meta) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int mt_call_set_list(mt_call *call, int n)
 {
     void *p;

@@ -99,6 +99,9 @@ void mt_tensor_list_clear(mt_tensor_list *list);
 
 /* RuntimeError unless the lists that an op goes through together are of one length, which is not 0. */
 int mt_each_check(const char *op, const int *lengths, int n_lists);
+/* Whether what went well for the first elements of the lists goes well for others: same dtypes, devices and relations of shapes. */
+bool mt_each_alike(mt_tensor *const *first, mt_tensor *const *now, int n_lists);
+int mt_each_shadows(mt_tensor **out, mt_tensor *const *now, int n_lists); /* the same tensors without memory */
 
 /* kind MT_ARG_NONE: the argument is None (only where the spec is optional). */
 typedef struct mt_value {

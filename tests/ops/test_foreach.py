@@ -104,3 +104,14 @@ def test_refusals(torch):
     ):
         with pytest.raises(TypeError):
             call()
+
+
+def test_a_list_is_written_as_a_whole_or_not_at_all(torch, lib_name):
+    if lib_name == "torch":
+        pytest.skip("PyTorch writes what comes before the mistake")
+    given = [torch.ones(2), torch.ones(2, dtype=torch.int64)]
+    with pytest.raises(RuntimeError):
+        torch._foreach_exp_(given)
+    with pytest.raises(RuntimeError):
+        torch._foreach_add_([given[0], torch.ones(3)], [torch.ones(2), torch.ones(2)])
+    assert given[0].tolist() == [1.0, 1.0] and given[0]._version == 0
