@@ -29,7 +29,12 @@ def case(name, source, prepare="pass", floor=None):
 INDEX = "m = lib.arange(100.).view(10, 10); i = lib.tensor([1, 5, 7]); j = lib.tensor([2, 3, 4]); k = m[0] > 3; v = lib.ones(3)"
 case("tensor of 1,000 floats", "lib.tensor(data)", "data = [i / 7 for i in range(1000)]", 4)
 case("tensor of 1,000 ints", "lib.tensor(data)", "data = list(range(1000))", 4)
-case("tensor of 100 x 100 floats", "lib.tensor(data)", "data = [[i * j / 7 for j in range(100)] for i in range(100)]", 4)
+case(
+    "tensor of 100 x 100 floats",
+    "lib.tensor(data)",
+    "data = [[i * j / 7 for j in range(100)] for i in range(100)]",
+    4,
+)
 case("tensor of one number", "lib.tensor(1.5)")
 case("repr 3 x 3", "repr(m)", "m = lib.rand(3, 3)", 4)
 case("repr 1,000 x 1,000", "repr(m)", "m = lib.rand(1000, 1000)", 4)

@@ -53,9 +53,15 @@ void mt_autograd_free(mt_autograd *m)
     mt_pool_put(&meta_pool, m);
 }
 
+static int check_inplace(mt_tensor *t)
+{
+    return mt_autograd_check_inplace(t, true);
+}
+
 void mt_autograd_init(void)
 {
     mt_autograd_destroy = destroy_meta;
+    mt_inplace_check = check_inplace;
 }
 
 /* --- requires_grad --- */

@@ -71,8 +71,10 @@ fail:
 """
 
 
-# A list is written as a whole or not at all: elements unlike the first are tried without memory before anything is written.
-REHEARSAL = """    for (int i = 1; i < n; i++) {
+# A list is written as a whole or not at all: elements unlike the first are tried on stand-ins before anything is written.
+REHEARSAL = """    if (mt_each_writable(%(first)s) < 0)
+        return -1;
+    for (int i = 1; i < n; i++) {
         mt_tensor *const first[] = {%(firsts)s}, *const now[] = {%(nows)s};
         mt_tensor *shadow[%(count)d] = {NULL}, *done = NULL;
         int rc = 0;
@@ -99,6 +101,7 @@ def rehearsal(entry, lists):
         else:
             texts.append(c_name(a.name) + (".data[i]" if a in lists else ""))
     return REHEARSAL % {
+        "first": c_name(tensors[0].name),
         "firsts": ", ".join(c_name(a.name) + ".data[0]" for a in tensors),
         "nows": ", ".join(c_name(a.name) + ".data[i]" for a in tensors),
         "count": len(tensors),

@@ -50,6 +50,16 @@ int mt_each_check(const char *op, const int *lengths, int n_lists)
     return 0;
 }
 
+int (*mt_inplace_check)(mt_tensor *t);
+
+int mt_each_writable(mt_tensors list)
+{
+    for (int i = 0; i < list.n; i++)
+        if (mt_tensor_requires_grad(list.data[i]) && mt_inplace_check && mt_inplace_check(list.data[i]) < 0)
+            return -1;
+    return 0;
+}
+
 bool mt_each_alike(mt_tensor *const *first, mt_tensor *const *now, int n_lists)
 {
     for (int k = 0; k < n_lists; k++)
@@ -68,8 +78,13 @@ int mt_each_shadows(mt_tensor **out, mt_tensor *const *now, int n_lists)
     for (int k = 0; k < n_lists; k++) {
         const mt_tensor *t = now[k];
 
-        if (mt_tensor_new_strided(&out[k], (mt_dtype)t->dtype, t->ndim, t->size, t->stride, meta) < 0)
+        /* small ones with memory: only kernels know which dtypes they refuse */
+        if (t->device.type == MT_DEVICE_CPU && t->numel <= 65536) {
+            if (mt_tensor_new_zeroed(&out[k], (mt_dtype)t->dtype, t->ndim, t->size, MT_CPU) < 0)
+                return -1;
+        } else if (mt_tensor_new_strided(&out[k], (mt_dtype)t->dtype, t->ndim, t->size, t->stride, meta) < 0) {
             return -1;
+        }
     }
     return 0;
 }

@@ -30,6 +30,9 @@ int mt_out_assign(mt_call *call, int k, mt_tensor *value)
             "%s(): functions with out=... arguments don't support automatic differentiation, but one of "
             "the arguments requires grad.",
             call->op->name);
+    if (call->variant == MT_VARIANT_OUT && mt_tensor_requires_grad(out) && mt_inplace_check &&
+        mt_inplace_check(out) < 0)
+        return -1; /* before it is resized */
     if (is_ordered)
         mt_shape_strides_like(stride, value);
     if (call->op->flags & MT_OPF_FACTORY) /* numbers from nothing: any shape and dtype will do */

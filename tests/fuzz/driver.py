@@ -39,12 +39,49 @@ LEAVE_OUT = frozenset(
     set_autocast_gpu_dtype set_autocast_cache_enabled autocast_increment_nesting autocast_decrement_nesting set_flush_denormal
     set_float32_matmul_precision frombuffer backward share_memory_ __setstate__ __init__ __dir__""".split()
 )
-DTYPES = [getattr(torch, name) for name in "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()]
-EXTRA = [getattr(torch, name) for name in "uint16 uint32 uint64 complex32 float8_e4m3fn".split() if hasattr(torch, name)]
-SIZES = [(), (1,), (3,), (0,), (2, 3), (3, 3), (1, 1), (2, 0), (4, 1, 3), (2, 3, 4), (1, 2, 4, 4), (1, 1, 2, 3, 3)]
+DTYPES = [
+    getattr(torch, name)
+    for name in "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
+]
+EXTRA = [
+    getattr(torch, name)
+    for name in "uint16 uint32 uint64 complex32 float8_e4m3fn".split()
+    if hasattr(torch, name)
+]
+SIZES = [
+    (),
+    (1,),
+    (3,),
+    (0,),
+    (2, 3),
+    (3, 3),
+    (1, 1),
+    (2, 0),
+    (4, 1, 3),
+    (2, 3, 4),
+    (1, 2, 4, 4),
+    (1, 1, 2, 3, 3),
+]
 NUMBERS = [0, 1, 2, 3, -1, -2, 5, 0.5, -0.0, 1.5, True, False, 1j, float("inf"), float("nan")]
 HUGE = [2**40, 2**62, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64, 10**30, 1e300, -1e300]
-WORDS = ["", "mean", "sum", "none", "ij", "floor", "trunc", "reflect", "cpu", "meta", "a", "reduced", "fro", "constant", "amax", "i,j->ij"]
+WORDS = [
+    "",
+    "mean",
+    "sum",
+    "none",
+    "ij",
+    "floor",
+    "trunc",
+    "reflect",
+    "cpu",
+    "meta",
+    "a",
+    "reduced",
+    "fro",
+    "constant",
+    "amax",
+    "i,j->ij",
+]
 
 
 class Strange:
@@ -93,7 +130,10 @@ def tensor(rng):
 
 
 def integers(rng):
-    return [rng.choice([0, 1, 2, 3, -1, 4] if rng.random() < 0.95 else HUGE) for _ in range(rng.choice([0, 1, 1, 2, 2, 3, 4]))]
+    return [
+        rng.choice([0, 1, 2, 3, -1, 4] if rng.random() < 0.95 else HUGE)
+        for _ in range(rng.choice([0, 1, 1, 2, 2, 3, 4]))
+    ]
 
 
 VALUES = [
@@ -110,7 +150,12 @@ VALUES = [
     (0.3, lambda rng: [rng.choice([1, 0.5, "a", None, [1], 2**70]) for _ in range(3)]),
     (0.3, Strange),
     (0.2, lambda rng: {"a": 1}),
-    (0.2, lambda rng: rng.choice([slice(None), Ellipsis, object(), int, b"ab", bytearray(b"abcd"), range(3), lambda x: x])),
+    (
+        0.2,
+        lambda rng: rng.choice(
+            [slice(None), Ellipsis, object(), int, b"ab", bytearray(b"abcd"), range(3), lambda x: x]
+        ),
+    ),
 ]
 WEIGHTS = [w for w, _ in VALUES]
 KEYWORDS = "dim keepdim out dtype input other size alpha dims n value min max correction unbiased p reduction device requires_grad".split()
@@ -190,7 +235,12 @@ class Log:
 
 def shown(v):
     if isinstance(v, torch.Tensor):
-        return "T%s/%s/%s%s" % (tuple(v.shape), v.stride(), str(v.dtype).rpartition(".")[2], "/grad" if v.requires_grad else "")
+        return "T%s/%s/%s%s" % (
+            tuple(v.shape),
+            v.stride(),
+            str(v.dtype).rpartition(".")[2],
+            "/grad" if v.requires_grad else "",
+        )
     if isinstance(v, (list, tuple)):
         return "[%s]" % ", ".join(map(shown, v))
     return repr(v)[:60]
@@ -206,7 +256,10 @@ def run(each, seed, names, log):
                 args, kwargs = from_signature(rng, args, parameters), {} if rng.random() < 0.7 else kwargs
             if path == "torch.Tensor":
                 args = [tensor(rng)] + args[1:]
-            log.say("%s.%s call %d: %s %s" % (path, name, i, shown(args), {k: shown(v) for k, v in kwargs.items()}))
+            log.say(
+                "%s.%s call %d: %s %s"
+                % (path, name, i, shown(args), {k: shown(v) for k, v in kwargs.items()})
+            )
             held = tensors_in(args, kwargs)
             before = [state(t) for t in held]
             started = time.perf_counter()
@@ -217,7 +270,11 @@ def run(each, seed, names, log):
                 failed += 1
                 after = [state(t) for t in held]
                 if after != before:
-                    wrong.append("changed by a failed call: %s.%s %s %s" % (path, name, shown(args), kwargs and shown(list(kwargs.items()))))
+                    what = [(b, a) for b, a in zip(before, after) if a != b]
+                    wrong.append(
+                        "changed by a failed call: %s.%s %s %s %s"
+                        % (path, name, shown(args), kwargs and shown(list(kwargs.items())), what)
+                    )
             except Exception as e:
                 wrong.append("%s from %s.%s %s" % (type(e).__name__, path, name, shown(args)))
             if time.perf_counter() - started > 5:
@@ -235,7 +292,10 @@ def main():
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     done, failed, wrong, slow = run(options.each, options.seed, frozenset(options.names), Log(options.log))
-    print("%d calls, %d results, %d exceptions, %d wrong, %d slow" % (done, done - failed, failed, len(wrong), len(slow)))
+    print(
+        "%d calls, %d results, %d exceptions, %d wrong, %d slow"
+        % (done, done - failed, failed, len(wrong), len(slow))
+    )
     for line in wrong[:100] + slow[:100]:
         print("  " + line)
     return 1 if wrong else 0

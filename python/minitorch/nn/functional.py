@@ -324,9 +324,10 @@ def _channel_dropout(input, p, training, inplace, batched):
     drop = _VF.feature_dropout_ if inplace else _VF.feature_dropout
     if batched:
         return drop(input, p, training)
-    input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-    result = drop(input, p, training)
-    return result.squeeze_(0) if inplace else result.squeeze(0)
+    if inplace:
+        drop(input.unsqueeze(0), p, training)
+        return input
+    return drop(input.unsqueeze(0), p, training).squeeze(0)
 
 
 @overridable
@@ -433,9 +434,11 @@ def embedding(
         if not -rows <= padding_idx < rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
         if padding_idx < 0:
-            padding_idx += rows
+            padding_idx = padding_idx + rows
     if max_norm is not None:
         input = input.contiguous()
+        with torch.no_grad():  # complains before the weight is changed
+            _VF.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
         _renorm(weight, input, max_norm, norm_type)
     return _VF.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 

@@ -3,6 +3,7 @@
 the same seed gives the same weights as in PyTorch."""
 
 import math
+import operator
 import warnings
 
 import minitorch as torch
@@ -279,13 +280,14 @@ def dirac_(tensor, groups=1):
         raise ValueError("dim 0 must be divisible by groups")
     if tensor.is_meta:
         return tensor
+    groups = operator.index(groups)
     per_group = sizes[0] // groups
     centre = tuple([size // 2 for size in sizes[2:]])
+    places = [(g * per_group + c, c) + centre for g in range(groups) for c in range(min(per_group, sizes[1]))]
     with torch.no_grad():
         tensor.zero_()
-        for group in range(groups):
-            for channel in range(min(per_group, sizes[1])):
-                tensor[(group * per_group + channel, channel) + centre] = 1
+        for place in places:
+            tensor[place] = 1
     return tensor
 
 
