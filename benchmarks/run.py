@@ -21,6 +21,7 @@ def main():
         ["call_overhead.py"] + options,
         ["throughput.py"] + options,
         ["train_step.py"] + options,
+        ["interchange.py"] + options,
         ["memory_import.py"],
     ] + ([["build.py", "--wheel"]] if build else [])
     failed = []

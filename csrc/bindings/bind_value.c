@@ -54,12 +54,12 @@ static int overload_if(mt_bind *b, PyObject *o)
     return mt_py_overload_add(b, o) < 0 ? -1 : 1;
 }
 
-/* Does an argument bound so far hold integers? */
-static bool among_integers(const mt_bind *b)
+/* Does an argument before this one hold integers? Those behind are not bound yet; an old signature has another order. */
+static bool among_integers(const mt_bind *b, const mt_value *out)
 {
-    for (int i = 0; i < b->call.op->n_args; i++) {
-        const mt_value *a = &b->call.arg[i];
-
+    if (b->call.op->flags & MT_OPF_DEPRECATED)
+        return false;
+    for (const mt_value *a = b->call.arg; a < out; a++) {
         if (a->kind == MT_ARG_TENSOR && a->v.tensor && mt_dtype_is_integral((mt_dtype)a->v.tensor->dtype, true))
             return true;
     }
@@ -76,7 +76,7 @@ static int number_as_tensor(mt_bind *b, mt_value *out, PyObject *value)
     if (s.is_unsigned) { /* from 2^63 on: wraps among integers, keeps its value among floating point numbers */
         double d = mt_scalar_to_double(s);
 
-        s = among_integers(b) ? mt_scalar_from_int(s.v.i) : mt_scalar_from_double(d);
+        s = among_integers(b, out) ? mt_scalar_from_int(s.v.i) : mt_scalar_from_double(d);
     }
     if (b->n_tensors == MT_BIND_MAX_TEMPS)
         return 0;

@@ -55,7 +55,8 @@ int (*mt_inplace_check)(mt_tensor *t);
 int mt_each_writable(mt_tensors list)
 {
     for (int i = 0; i < list.n; i++)
-        if (mt_tensor_requires_grad(list.data[i]) && mt_inplace_check && mt_inplace_check(list.data[i]) < 0)
+        if (mt_assert_no_internal_overlap(list.data[i]) < 0 ||
+            (mt_tensor_requires_grad(list.data[i]) && mt_inplace_check && mt_inplace_check(list.data[i]) < 0))
             return -1;
     return 0;
 }

@@ -310,8 +310,7 @@ def orthogonal_(tensor, gain=1, generator=None):
     if rows < cols:
         q.t_()
     with torch.no_grad():
-        tensor.view_as(q).copy_(q)
-        tensor.mul_(gain)
+        tensor.view_as(q).copy_(q.mul_(gain))
     return tensor
 
 
