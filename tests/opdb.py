@@ -113,7 +113,7 @@ class Filler:
             values = [complex(a, b) for a, b in zip(values, imag)]
         elif name == "bool":
             values = [v > 0 for v in values]
-        elif name == "uint8":
+        elif name.startswith("uint"):
             values = [int(abs(v) * 20) for v in values]
         elif name.startswith("int"):
             values = [int(v * 4) for v in values]

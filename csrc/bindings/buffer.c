@@ -21,7 +21,7 @@ typedef struct export {
 static char *format_of(mt_dtype d)
 {
     static char b8[] = "?", u8[] = "B", i8[] = "b", i16[] = "h", i32[] = "i", i64[] = "q", i64_long[] = "l",
-                f16[] = "e", f32[] = "f", f64[] = "d", c64[] = "Zf", c128[] = "Zd";
+                f16[] = "e", u16[] = "H", u32[] = "I", u64[] = "Q", u64_long[] = "L", f32[] = "f", f64[] = "d", c64[] = "Zf", c128[] = "Zd";
 
     switch (d) {
     case MT_DTYPE_b8:
@@ -36,6 +36,12 @@ static char *format_of(mt_dtype d)
         return i32;
     case MT_DTYPE_i64:
         return sizeof(long) == 8 ? i64_long : i64;
+    case MT_DTYPE_u16:
+        return u16;
+    case MT_DTYPE_u32:
+        return u32;
+    case MT_DTYPE_u64:
+        return sizeof(long) == 8 ? u64_long : u64;
     case MT_DTYPE_f16:
         return f16;
     case MT_DTYPE_f32:

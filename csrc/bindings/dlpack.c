@@ -17,7 +17,21 @@
 /* --- the layout of DLPack's structures --- */
 
 enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
-enum { DL_INT, DL_UINT, DL_FLOAT, DL_HANDLE, DL_BFLOAT, DL_COMPLEX, DL_BOOL };
+enum {
+    DL_INT,
+    DL_UINT,
+    DL_FLOAT,
+    DL_HANDLE,
+    DL_BFLOAT,
+    DL_COMPLEX,
+    DL_BOOL,
+    DL_FLOAT8_E4M3FN = 10,
+    DL_FLOAT8_E4M3FNUZ,
+    DL_FLOAT8_E5M2,
+    DL_FLOAT8_E5M2FNUZ,
+    DL_FLOAT8_E8M0FNU,
+    DL_FLOAT4_E2M1FN = 17
+};
 enum { DL_READ_ONLY = 1, DL_IS_COPIED = 2 };
 enum { DL_MAJOR = 1, DL_MINOR = 0 };
 
@@ -62,7 +76,18 @@ static void code_of(dl_tensor *out, mt_dtype d)
         out->code = mt_dtype_table[d].is_signed ? DL_INT : DL_UINT;
         break;
     case MT_CAT_FLOAT:
-        out->code = d == MT_DTYPE_bf16 ? DL_BFLOAT : DL_FLOAT;
+        out->code = d == MT_DTYPE_bf16           ? DL_BFLOAT
+                    : d == MT_DTYPE_f8e4m3fn   ? DL_FLOAT8_E4M3FN
+                    : d == MT_DTYPE_f8e4m3fnuz ? DL_FLOAT8_E4M3FNUZ
+                    : d == MT_DTYPE_f8e5m2     ? DL_FLOAT8_E5M2
+                    : d == MT_DTYPE_f8e5m2fnuz ? DL_FLOAT8_E5M2FNUZ
+                    : d == MT_DTYPE_f8e8m0fnu  ? DL_FLOAT8_E8M0FNU
+                    : d == MT_DTYPE_f4e2m1fnx2 ? DL_FLOAT4_E2M1FN
+                                               : DL_FLOAT;
+        if (d == MT_DTYPE_f4e2m1fnx2) { /* an element is a pair */
+            out->bits = 4;
+            out->lanes = 2;
+        }
         break;
     default:
         out->code = DL_COMPLEX;
@@ -74,11 +99,9 @@ static mt_dtype dtype_of(const dl_tensor *t)
 {
     dl_tensor own;
 
-    if (t->lanes != 1)
-        return MT_DTYPE_NONE;
     for (int d = 0; d < MT_DTYPE_COUNT; d++) {
         code_of(&own, (mt_dtype)d);
-        if (own.code == t->code && own.bits == t->bits)
+        if (own.code == t->code && own.bits == t->bits && own.lanes == t->lanes)
             return (mt_dtype)d;
     }
     return MT_DTYPE_NONE;

@@ -9,7 +9,8 @@ static PyObject *dtype_objects[MT_DTYPE_COUNT];
 
 static const char *const dtype_aliases[MT_DTYPE_COUNT] = {
     [MT_DTYPE_i16] = "short", [MT_DTYPE_i32] = "int",    [MT_DTYPE_i64] = "long",   [MT_DTYPE_f16] = "half",
-    [MT_DTYPE_f32] = "float", [MT_DTYPE_f64] = "double", [MT_DTYPE_c64] = "cfloat", [MT_DTYPE_c128] = "cdouble",
+    [MT_DTYPE_f32] = "float", [MT_DTYPE_f64] = "double", [MT_DTYPE_c32] = "chalf",  [MT_DTYPE_c64] = "cfloat",
+    [MT_DTYPE_c128] = "cdouble",
 };
 
 PyObject *mt_py_dtype_get(mt_dtype d)
@@ -56,8 +57,14 @@ static PyObject *dtype_to_real(PyObject *o, PyObject *unused)
 
 static PyObject *dtype_to_complex(PyObject *o, PyObject *unused)
 {
+    mt_dtype d = mt_dtype_to_complex(mt_py_dtype_of(o));
+
     (void)unused;
-    return mt_py_dtype_get(mt_dtype_to_complex(mt_py_dtype_of(o)));
+    if (d == MT_DTYPE_NONE) {
+        mt_dtype_refuse_complex(mt_py_dtype_of(o));
+        return mt_py_raise();
+    }
+    return mt_py_dtype_get(d);
 }
 
 static PyGetSetDef dtype_getset[] = {
@@ -177,25 +184,39 @@ typedef struct info {
 typedef struct float_facts {
     double eps, max, min_normal, smallest_subnormal, resolution;
     int bits;
+    bool is_positive; /* no number below zero: the least one is the normal one */
 } float_facts;
 
-static const float_facts facts_f16 = {0x1p-10, 65504.0, 0x1p-14, 0x1p-24, 1e-3, 16};
-static const float_facts facts_bf16 = {0x1p-7, 0x1.fep127, 0x1p-126, 0x1p-133, 1e-2, 16};
-static const float_facts facts_f32 = {FLT_EPSILON, FLT_MAX, FLT_MIN, 0x1p-149, 1e-6, 32};
-static const float_facts facts_f64 = {DBL_EPSILON, DBL_MAX, DBL_MIN, 0x1p-1074, 1e-15, 64};
+static const float_facts facts[MT_DTYPE_COUNT] = {
+    [MT_DTYPE_f16] = {0x1p-10, 65504.0, 0x1p-14, 0x1p-24, 1e-3, 16, false},
+    [MT_DTYPE_bf16] = {0x1p-7, 0x1.fep127, 0x1p-126, 0x1p-133, 1e-2, 16, false},
+    [MT_DTYPE_f32] = {FLT_EPSILON, FLT_MAX, FLT_MIN, 0x1p-149, 1e-6, 32, false},
+    [MT_DTYPE_f64] = {DBL_EPSILON, DBL_MAX, DBL_MIN, 0x1p-1074, 1e-15, 64, false},
+    [MT_DTYPE_f8e4m3fn] = {0x1p-3, 448.0, 0x1p-6, 0x1p-9, 1.0, 8, false},
+    [MT_DTYPE_f8e5m2] = {0x1p-2, 57344.0, 0x1p-14, 0x1p-16, 1.0, 8, false},
+    [MT_DTYPE_f8e4m3fnuz] = {0x1p-3, 240.0, 0x1p-7, 0x1p-10, 1.0, 8, false},
+    [MT_DTYPE_f8e5m2fnuz] = {0x1p-3, 57344.0, 0x1p-15, 0x1p-17, 1.0, 8, false},
+    [MT_DTYPE_f8e8m0fnu] = {1.0, 0x1p127, 0x1p-127, 0x1p-127, 1.0, 8, true},
+    [MT_DTYPE_f4e2m1fnx2] = {.bits = 8}, /* two numbers in one element: it has no such facts */
+};
 
 static const float_facts *facts_of(mt_dtype d)
 {
-    switch (mt_dtype_to_real(d)) {
-    case MT_DTYPE_f16:
-        return &facts_f16;
-    case MT_DTYPE_bf16:
-        return &facts_bf16;
-    case MT_DTYPE_f64:
-        return &facts_f64;
-    default:
-        return &facts_f32;
-    }
+    return &facts[mt_dtype_to_real(d)];
+}
+
+static double least_of(const float_facts *f)
+{
+    return f->is_positive ? f->min_normal : -f->max;
+}
+
+/* NULL with an exception for a dtype without the fact asked for. */
+static PyObject *no_fact(mt_dtype d, intptr_t which)
+{
+    static const char *const names[] = {"bits", "epsilon", "max", "lowest", "min", "min", "digits10", "dtype"};
+
+    return PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", names[which],
+                        mt_dtype_table[d].legacy);
 }
 
 static int info_dtype(mt_dtype *out, PyObject *args, PyObject *kwargs, const char *name, bool is_float)
@@ -255,6 +276,8 @@ static PyObject *finfo_get(PyObject *o, void *closure)
 {
     const float_facts *f = facts_of(((info *)o)->dtype);
 
+    if (f->max == 0 && closure)
+        return no_fact(((info *)o)->dtype, (intptr_t)closure);
     switch ((intptr_t)closure) {
     case 0:
         return PyLong_FromLong(f->bits);
@@ -263,7 +286,7 @@ static PyObject *finfo_get(PyObject *o, void *closure)
     case 2:
         return PyFloat_FromDouble(f->max);
     case 3:
-        return PyFloat_FromDouble(-f->max);
+        return PyFloat_FromDouble(least_of(f));
     case 4:
         return PyFloat_FromDouble(f->min_normal);
     case 5:
@@ -285,7 +308,7 @@ static PyObject *iinfo_get(PyObject *o, void *closure)
     case 0:
         return PyLong_FromLong(bits);
     case 1:
-        return is_signed ? PyLong_FromLongLong((int64_t)(((uint64_t)1 << (bits - 1)) - 1)) : PyLong_FromLong(255);
+        return PyLong_FromUnsignedLongLong(UINT64_MAX >> (64 - bits + is_signed));
     case 2:
         return PyLong_FromLongLong(is_signed ? -(int64_t)(((uint64_t)1 << (bits - 1)) - 1) - 1 : 0);
     default:
@@ -298,9 +321,11 @@ static PyObject *finfo_repr(PyObject *o)
     const float_facts *f = facts_of(((info *)o)->dtype);
     char text[256];
 
+    if (f->max == 0)
+        return no_fact(((info *)o)->dtype, 6);
     snprintf(text, sizeof(text),
              "finfo(resolution=%.6g, min=%.6g, max=%.6g, eps=%.6g, smallest_normal=%.6g, tiny=%.6g, dtype=%s)",
-             f->resolution, -f->max, f->max, f->eps, f->min_normal, f->min_normal,
+             f->resolution, least_of(f), f->max, f->eps, f->min_normal, f->min_normal,
              mt_dtype_name(mt_dtype_to_real(((info *)o)->dtype)));
     return PyUnicode_FromString(text);
 }

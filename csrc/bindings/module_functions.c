@@ -27,20 +27,29 @@ static PyObject *set_default_dtype(PyObject *module, PyObject *o)
         PyErr_SetString(PyExc_TypeError, "only floating-point types are supported as the default type");
         return NULL;
     }
+    if (mt_dtype_is_shell(d)) {
+        PyErr_Format(PyExc_TypeError, "couldn't find storage object %sStorage", mt_dtype_table[d].legacy);
+        return NULL;
+    }
     mt_set_default_dtype(d);
     Py_RETURN_NONE;
 }
 
 static PyObject *promote_types(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    mt_dtype a, b;
+    mt_dtype a, b, promoted;
 
     (void)module;
     if (nargs != 2 || mt_py_to_dtype(&a, args[0]) != 1 || mt_py_to_dtype(&b, args[1]) != 1) {
         PyErr_SetString(PyExc_TypeError, "promote_types(): arguments 'type1' and 'type2' must be torch.dtype");
         return NULL;
     }
-    return mt_py_dtype_get(mt_dtype_promote(a, b));
+    promoted = mt_dtype_promote(a, b);
+    if (promoted == MT_DTYPE_NONE) {
+        mt_dtype_refuse_promotion(a, b);
+        return mt_py_raise();
+    }
+    return mt_py_dtype_get(promoted);
 }
 
 static PyObject *can_cast(PyObject *module, PyObject *args, PyObject *kwargs)
@@ -83,13 +92,14 @@ static PyObject *result_type(PyObject *module, PyObject *args, PyObject *kwargs)
     static char *keywords[] = {"tensor", "other", NULL};
     PyObject *a, *b;
     mt_promotion p = MT_PROMOTION_INIT;
+    mt_dtype d;
 
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:result_type", keywords, &a, &b))
         return NULL;
     if (add_operand(&p, a) < 0 || add_operand(&p, b) < 0)
         return NULL;
-    return mt_py_dtype_get(mt_promotion_result(&p));
+    return mt_promotion_result(&d, &p) < 0 ? mt_py_raise() : mt_py_dtype_get(d);
 }
 
 /* --- grad mode --- */

@@ -121,6 +121,10 @@ static int store_int(char *dst, mt_dtype dtype, PyObject *o)
     PyObject *index;
     int rc;
 
+    if (dtype == MT_DTYPE_u64 && !PyLong_Check(o) && !mt_py_is_tensor(o)) {
+        PyErr_SetString(PyExc_TypeError, "an integer is required");
+        return -1;
+    }
     if (PyFloat_Check(o))
         return store_truncated(dst, dtype, PyFloat_AS_DOUBLE(o));
     if (PyLong_Check(o))

@@ -212,6 +212,10 @@ static int infer_items(mt_dtype *out, PyObject *o)
         Py_DECREF(item);
         if (rc < 0)
             return -1;
+        if (all != MT_DTYPE_NONE && mt_dtype_promote(all, one) == MT_DTYPE_NONE) {
+            mt_dtype_refuse_promotion(all, one);
+            return mt_py_fail();
+        }
         all = all == MT_DTYPE_NONE ? one : mt_dtype_promote(all, one);
         if (all == MT_DTYPE_c128)
             break;

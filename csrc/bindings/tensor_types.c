@@ -17,13 +17,13 @@ typedef struct tensor_type {
     char name[32];
 } tensor_type;
 
-static tensor_type types[2][MT_DTYPE_COUNT]; /* cpu, cuda */
+static tensor_type types[2][MT_DTYPE_LOOPS]; /* cpu, cuda */
 
 static PyTypeObject TensorType_Meta;
 
 static bool has_type(mt_dtype d)
 {
-    return !mt_dtype_is_complex(d) && strncmp(mt_dtype_table[d].legacy, "UInt", 4) != 0;
+    return !mt_dtype_is_complex(d) && !mt_dtype_is_shell(d);
 }
 
 bool mt_py_tensor_type_info(PyObject *o, mt_dtype *dtype, mt_device *device)

@@ -48,7 +48,7 @@ static PyObject *set_isa(PyObject *module, PyObject *name)
         for (int family = 0; family < MT_FAMILY_COUNT; family++)
             mt_loop_tables[MT_DEVICE_CPU][family] = mt_cpu_loops_at((mt_isa)level, (mt_family)family);
         mt_reduce_tables[MT_DEVICE_CPU] = mt_cpu_reduce_at((mt_isa)level);
-        mt_cast_table = mt_cpu_casts_at((mt_isa)level);
+        mt_cpu_use_casts(mt_cpu_casts_at((mt_isa)level));
         Py_RETURN_TRUE;
     }
     if (!PyErr_Occurred())

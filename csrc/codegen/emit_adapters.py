@@ -5,6 +5,7 @@ An adapter unpacks the frame and calls it.
 
 from ctypes_map import RESULT_TYPES, getter, out_names, result_kind
 from emit_ops import dtype_mask
+from model import SHELL_DTYPES
 
 HEAD = """#include "core/dispatch.h"
 #include "core/frame.h"
@@ -100,6 +101,9 @@ def kernel_adapter(entry, checked):
     else:
         body = ["if (!kernel)", "    return mt_no_impl_kernel(call);"]
     body += ["MT_TRY(mt_check_%s(call));" % entry.check] if checked else []
+    if any(a.type.base == "Tensor" for a in entry.schema.args):
+        shells = [d for d in entry.dtypes if d in SHELL_DTYPES]
+        body.append("MT_TRY(mt_meta_refuse_shells(call, %s));" % dtype_mask(shells))
     body += ["MT_TRY(call->op->meta(call));"] if entry.meta else []
     kernel = "mt_kernel_" + entry.kernel
     locals_ = [

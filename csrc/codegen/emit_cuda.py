@@ -4,7 +4,7 @@ Few kernels per file, because nvcc is slow and files are compiled side by side. 
 """
 
 from emit_loops import macros_of
-from model import DTYPES, POINTWISE
+from model import LOOP_DTYPES, POINTWISE
 
 KERNELS_PER_FILE = 48
 
@@ -13,7 +13,7 @@ def stanza(row):
     template = "reduce" if row.entry.kind == "reduce" else "pointwise"
     macros = macros_of(row, None, template)
     lines = ["/* %s */" % row.entry.where] + ["#define %s %s" % m for m in macros]
-    for dtype in DTYPES:
+    for dtype in LOOP_DTYPES:
         if dtype in row.dtypes:
             lines += [
                 '#include "math/dtype/%s.h"' % dtype,
@@ -40,14 +40,14 @@ def cell_type(kind):
 
 
 def fill_head(kind, name):
-    return "void mt_%s_fill(%s(*table)[MT_DTYPE_COUNT])" % (name, cell_type(kind))
+    return "void mt_%s_fill(%s(*table)[MT_DTYPE_LOOPS])" % (name, cell_type(kind))
 
 
 def unit(kind, name, rows):
     body = ['#include "cuda/launch.cuh"\n'] + list(map(stanza, rows))
     body.append('extern "C" %s;\n\nextern "C" %s\n{' % (fill_head(kind, name), fill_head(kind, name)))
     for row in rows:
-        for dtype in DTYPES:
+        for dtype in LOOP_DTYPES:
             if dtype in row.dtypes:
                 loop = "%s_%s" % (row.stem, dtype)
                 cell = "(const mt_reduce_loops *)&" + loop if kind == "reduce" else loop
@@ -61,7 +61,7 @@ def tables(catalog, plan, files, sources):
     arrays, calls = [], []
     for kind in kinds:
         arrays.append(
-            "static %s%s_table[%d][MT_DTYPE_COUNT];" % (cell_type(kind), kind, len(plan.rows[kind]) or 1)
+            "static %s%s_table[%d][MT_DTYPE_LOOPS];" % (cell_type(kind), kind, len(plan.rows[kind]) or 1)
         )
         calls += ["    mt_%s_fill(%s_table);" % (name, kind) for name, _ in files[kind]]
     for kind in POINTWISE:

@@ -3,7 +3,7 @@
 A stub per ISA level includes the file.
 """
 
-from model import DTYPES, POINTWISE
+from model import LOOP_DTYPES, POINTWISE
 from plan import USUAL_N_IN
 
 LEVELS = ("v2", "v3", "v4")
@@ -29,7 +29,7 @@ def stanza(row):
     lines = ["/* %s */" % row.entry.where]
     macros = macros_of(row, USUAL_N_IN.get(template), template)
     lines += ["#define %s %s" % m for m in macros]
-    for dtype in DTYPES:
+    for dtype in LOOP_DTYPES:
         if dtype in row.dtypes:
             lines += [
                 '#include "math/dtype/%s.h"' % dtype,
@@ -48,7 +48,7 @@ def table(kind, rows):
     for row in rows:
         cells = [
             "[MT_DTYPE_%s] = %s%s_%s" % (d, "&" if is_reduce else "", row.stem, d)
-            for d in DTYPES
+            for d in LOOP_DTYPES
             if d in row.dtypes
         ]
         lines.append("    {%s}," % ", ".join(cells))

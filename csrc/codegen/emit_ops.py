@@ -128,6 +128,7 @@ enum {
 int mt_meta_pointwise(mt_call *call);
 int mt_meta_reduce(mt_call *call);
 int mt_meta_require_dtypes(const mt_call *call, unsigned allowed);
+int mt_meta_refuse_shells(const mt_call *call, unsigned allowed);
 %s%s
 #endif
 """

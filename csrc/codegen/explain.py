@@ -8,7 +8,7 @@ from emit_exprs import compile_each, compile_expr
 from emit_grads import SavedSet, compile_gradient, node_name
 from emit_methods import functions
 from emit_ops import api_prototypes, hand_written
-from model import DTYPES
+from model import LOOP_DTYPES
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -43,7 +43,7 @@ def explain_entry(catalog, plan, entry):
         out.append("  C API: " + declarator)
     if entry.kind and plan.works(entry):
         row = plan.row(entry)
-        loops = ", ".join("%s_%s" % (row.stem, d) for d in DTYPES if d in entry.dtypes)
+        loops = ", ".join("%s_%s" % (row.stem, d) for d in LOOP_DTYPES if d in entry.dtypes)
         out.append("  loops (loops_%s.c, row %d): %s" % (entry.kind, row.index, loops))
     if entry.expr:
         out.append("\n" + (compile_each if entry.each else compile_expr)(catalog, entry))

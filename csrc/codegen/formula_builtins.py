@@ -56,6 +56,7 @@ _PYTHON_DTYPES = {
     "float32": "f32",
     "float64": "f64",
     "double": "f64",
+    "complex32": "c32",
     "complex64": "c64",
     "complex128": "c128",
 }

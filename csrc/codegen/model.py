@@ -1,5 +1,6 @@
 """The frozen model of the catalog: entries, their C names, and lookups. Built by load.py."""
 
+import os
 import re
 from dataclasses import dataclass, field
 
@@ -32,12 +33,25 @@ ABSENT = {
     "-1": "MINUS_ONE",
 }
 
-DTYPES = ("b8", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "c64", "c128")
+
+
+def _tokens(macro):
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(os.path.dirname(here), "core", "dtypes.def")) as f:
+        return tuple(re.findall(r"^%s\((\w+)," % macro, f.read(), re.M))
+
+
+LOOP_DTYPES, SHELL_DTYPES = _tokens("MT_DTYPE"), _tokens("MT_SHELL")
+DTYPES = LOOP_DTYPES + SHELL_DTYPES
 DTYPE_CLASSES = {
     "bool": ("b8",),
     "int": ("u8", "i8", "i16", "i32", "i64"),
     "float": ("f16", "bf16", "f32", "f64"),
     "complex": ("c64", "c128"),
+    # shells: the wider unsigned integers, the floats of eight bits, everything that has elements
+    "unsigned": ("u16", "u32", "u64"),
+    "float8": tuple(d for d in SHELL_DTYPES if d.startswith("f8")),
+    "shell": SHELL_DTYPES,
 }
 
 

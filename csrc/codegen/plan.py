@@ -1,6 +1,6 @@
 """What the emitters of tables share: loop rows, and which kernel serves which key of an op."""
 
-from model import POINTWISE
+from model import LOOP_DTYPES, POINTWISE
 
 TEMPLATES = {"unary": "unary", "binary": "binary", "compare": "compare", "ternary": "ternary"}
 USUAL_N_IN = {"unary": 1, "binary": 2, "compare": 2, "ternary": 3}
@@ -35,7 +35,7 @@ class Plan:
             if entry.kind and self.works(entry):
                 rows = self.rows[entry.kind]
                 row = rows.setdefault(Row.key_of(entry), Row(entry, len(rows)))
-                row.dtypes.update(entry.dtypes)
+                row.dtypes.update(d for d in entry.dtypes if d in LOOP_DTYPES)
         for rows in self.rows.values():
             stems = {}
             for row in rows.values():

@@ -63,7 +63,27 @@ static void flip_f64(char *const *data, const int64_t *stride, int64_t n, const 
     }
 }
 
-/* Applies lazy bits to the elements of t. Only views of complex tensors have them, so four dtypes
+/* The same for halves: the sign is the top bit. */
+static void flip_f16_pairs(char *const *data, const int64_t *stride, int64_t n, const void *params)
+{
+    int parts = *(const int *)params;
+
+    for (int64_t i = 0; i < n; i++) {
+        mt_c32 *x = (mt_c32 *)(data[0] + i * stride[0]);
+
+        x->re ^= parts & 1 ? 0x8000 : 0;
+        x->im ^= parts & 2 ? 0x8000 : 0;
+    }
+}
+
+static void flip_f16(char *const *data, const int64_t *stride, int64_t n, const void *params)
+{
+    (void)params;
+    for (int64_t i = 0; i < n; i++)
+        *(uint16_t *)(data[0] + i * stride[0]) ^= 0x8000;
+}
+
+/* Applies lazy bits to the elements of t. Only views of complex tensors have them, so six dtypes
    are all. */
 static int apply_bits(mt_tensor *t, unsigned bits)
 {
@@ -72,6 +92,12 @@ static int apply_bits(mt_tensor *t, unsigned bits)
     mt_iter it;
 
     switch ((mt_dtype)t->dtype) {
+    case MT_DTYPE_c32:
+        loop = flip_f16_pairs;
+        break;
+    case MT_DTYPE_f16:
+        loop = flip_f16;
+        break;
     case MT_DTYPE_c64:
         loop = flip_f32_pairs;
         break;
@@ -121,6 +147,9 @@ static int assign_raw(mt_tensor *dst, const mt_tensor *src)
 {
     if (dst->device.type == MT_DEVICE_META || dst->numel == 0)
         return 0;
+    if (!mt_cast_exists((mt_dtype)src->dtype, (mt_dtype)dst->dtype))
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"copy_kernel\" not implemented for '%s'",
+                            mt_dtype_table[MT_DTYPE_f4e2m1fnx2].legacy);
     if (src->device.type == MT_DEVICE_META)
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "Cannot copy out of meta tensor; no data!");
     if (dst->device.type == MT_DEVICE_CPU && src->device.type == MT_DEVICE_CPU)

@@ -6,13 +6,8 @@
 #include "core/dtype.h"
 
 const mt_dtype_traits mt_dtype_table[MT_DTYPE_COUNT] = {
-#define MT_DTYPE(token, name, ctype, size, category, legacy, element) \
-    {name,                                                            \
-     legacy,                                                          \
-     element,                                                         \
-     size,                                                            \
-     MT_CAT_##category,                                               \
-     MT_CAT_##category != MT_CAT_BOOL && MT_DTYPE_##token != MT_DTYPE_u8},
+#define MT_DTYPE(token, name, ctype, size, category, is_signed, legacy, element, loop) \
+    {name, legacy, element, size, MT_CAT_##category, is_signed, MT_DTYPE_##loop},
 #include "core/dtypes.def"
 #undef MT_DTYPE
 };

@@ -207,6 +207,9 @@ int mt_tensor_item(mt_scalar *out, const mt_tensor *t)
                             (long long)t->numel);
     if (t->device.type == MT_DEVICE_META)
         return mt_error_set(MT_ERR_RUNTIME, "Tensor.item() cannot be called on meta tensors");
+    if (t->dtype == MT_DTYPE_f4e2m1fnx2) /* two numbers in one element */
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"_local_scalar_dense_cpu\" not implemented for '%s'",
+                            mt_dtype_table[t->dtype].legacy);
     if (mt_tensor_check_bounds(t) < 0)
         return -1;
     if (t->device.type == MT_DEVICE_CPU)

@@ -210,7 +210,7 @@ typedef struct mt_pointwise_spec {
     uint16_t row;                           /* row of the family's loop table */
     uint8_t n_in, in[4];                    /* argument indices of the tensor operands */
     uint8_t n_params, param[MT_MAX_PARAMS]; /* argument indices of numbers handed to the loop */
-    uint16_t dtypes;                        /* bit set of compute dtypes that have a loop, to word the error */
+    uint32_t dtypes;                        /* bit set of the dtypes it computes; shells through their loop dtype */
     float ns_per_element;                   /* estimated cost, for the parallel grain */
     bool params_promote;                    /* the numbers take part in promotion (clamp) */
     uint8_t absent[MT_MAX_PARAMS];          /* mt_absent of optional numbers */
@@ -252,7 +252,7 @@ typedef struct mt_reduce_spec {
     uint8_t promote;                        /* mt_reduce_promote */
     int8_t dim_arg, keepdim_arg, dtype_arg; /* argument indices, -1 when absent */
     uint8_t n_params, param[MT_MAX_PARAMS];
-    uint16_t dtypes;
+    uint32_t dtypes;
     bool identity;  /* an empty reduction is allowed */
     bool index_out; /* the (last) output is int64 (argmax, max.dim) */
 } mt_reduce_spec;
@@ -400,9 +400,9 @@ int mt_out_assign_view(mt_call *call, mt_tensor *view);
 int mt_arg_contiguous(mt_tensor **out, mt_tensor *t);
 
 /* The composition root: loops of the ISA level chosen at start, [row][dtype]. */
-typedef mt_loop_fn *const mt_loop_row[MT_DTYPE_COUNT];
+typedef mt_loop_fn *const mt_loop_row[MT_DTYPE_LOOPS];
 extern const mt_loop_row *mt_loop_tables[MT_DEVICE_TYPE_COUNT][MT_FAMILY_COUNT];
-typedef const mt_reduce_loops *const mt_reduce_row[MT_DTYPE_COUNT];
+typedef const mt_reduce_loops *const mt_reduce_row[MT_DTYPE_LOOPS];
 extern const mt_reduce_row *mt_reduce_tables[MT_DEVICE_TYPE_COUNT];
 
 #endif

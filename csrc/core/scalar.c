@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "math/float8.h"
 #include "math/scalar.h"
 
 double mt_scalar_to_double(mt_scalar s)
@@ -95,9 +96,34 @@ static int64_t wrap_int(mt_scalar s, mt_dtype dtype)
     if (s.category <= MT_CAT_INT)
         return s.v.i;
     d = mt_scalar_to_double(s);
+    if (mt_dtype_is_shell(dtype))
+        return (int64_t)(dtype == MT_DTYPE_u64 ? mt_f64_to_u64(d) : (uint64_t)mt_f64_to_i64(d));
     return dtype == MT_DTYPE_i64       ? mt_f64_to_i64(d)
            : mt_dtype_size(dtype) == 4 ? mt_f64_to_i32(d)
                                        : (int32_t)mt_f64_to_i64(d);
+}
+
+/* Elements of shells whose bits are no integer. */
+static void store_shell(void *dst, mt_dtype dtype, mt_scalar s)
+{
+    mt_c128 c = mt_scalar_to_complex(s);
+    float f = (float)c.re;
+    mt_c32 half;
+    uint8_t code;
+
+    if (dtype == MT_DTYPE_c32) {
+        half.re = mt_f32_to_f16(f);
+        half.im = mt_f32_to_f16((float)c.im);
+        memcpy(dst, &half, sizeof(half));
+        return;
+    }
+    code = dtype == MT_DTYPE_f8e4m3fn     ? mt_f32_to_f8e4m3fn(f)
+           : dtype == MT_DTYPE_f8e5m2     ? mt_f32_to_f8e5m2(f)
+           : dtype == MT_DTYPE_f8e4m3fnuz ? mt_f32_to_f8e4m3fnuz(f)
+           : dtype == MT_DTYPE_f8e5m2fnuz ? mt_f32_to_f8e5m2fnuz(f)
+           : dtype == MT_DTYPE_f8e8m0fnu  ? mt_f32_to_f8e8m0fnu(f)
+                                          : 0;
+    memcpy(dst, &code, 1);
 }
 
 void mt_scalar_store(void *dst, mt_dtype dtype, mt_scalar s)
@@ -127,12 +153,15 @@ void mt_scalar_store(void *dst, mt_dtype dtype, mt_scalar s)
         v.i8 = (int8_t)wrap_int(s, dtype);
         break;
     case MT_DTYPE_i16:
+    case MT_DTYPE_u16:
         v.i16 = (int16_t)wrap_int(s, dtype);
         break;
     case MT_DTYPE_i32:
+    case MT_DTYPE_u32:
         v.i32 = (int32_t)wrap_int(s, dtype);
         break;
     case MT_DTYPE_i64:
+    case MT_DTYPE_u64:
         v.i64 = wrap_int(s, dtype);
         break;
     case MT_DTYPE_f16:
@@ -156,6 +185,7 @@ void mt_scalar_store(void *dst, mt_dtype dtype, mt_scalar s)
         v.c128 = mt_scalar_to_complex(s);
         break;
     default:
+        store_shell(dst, dtype, s);
         return;
     }
     memcpy(dst, &v, mt_dtype_size(dtype));
@@ -171,6 +201,8 @@ static bool fits_float(double d, mt_dtype dtype)
         [MT_DTYPE_f64] = DBL_MAX,
     };
 
+    if (mt_dtype_is_shell(dtype)) /* floats of eight bits saturate or become NaN */
+        return true;
     return !isfinite(d) || fabs(d) <= greatest[dtype];
 }
 
@@ -178,15 +210,18 @@ static bool fits_float(double d, mt_dtype dtype)
 static bool fits_int(mt_scalar s, mt_dtype dtype)
 {
     int bits = (int)mt_dtype_size(dtype) * 8;
-    int64_t high = dtype == MT_DTYPE_u8 ? 255 : (int64_t)(UINT64_MAX >> (65 - bits));
-    int64_t low = dtype == MT_DTYPE_u8 ? 0 : -high - 1;
+    bool is_signed = mt_dtype_table[dtype].is_signed;
+    int64_t high = (int64_t)(UINT64_MAX >> (64 - bits + is_signed));
+    int64_t low = is_signed ? -high - 1 : 0;
     double d;
 
+    if (s.category <= MT_CAT_INT && dtype == MT_DTYPE_u64)
+        return true;
     if (s.category <= MT_CAT_INT)
-        return !s.is_unsigned && s.v.i <= high && s.v.i >= (dtype == MT_DTYPE_u8 ? -255 : low);
+        return !s.is_unsigned && s.v.i <= high && s.v.i >= (is_signed ? low : -high);
     d = mt_scalar_to_double(s);
     /* 2^63 - 1 is no double: the bound is the next power of two, exclusive */
-    return d >= (double)low && (dtype == MT_DTYPE_i64 ? d < 0x1p63 : d <= (double)high);
+    return d >= (double)low && (bits == 64 ? d < (is_signed ? 0x1p63 : 0x1p64) : d <= (double)high);
 }
 
 int mt_scalar_store_checked(void *dst, mt_dtype dtype, mt_scalar s)
@@ -204,15 +239,28 @@ int mt_scalar_store_checked(void *dst, mt_dtype dtype, mt_scalar s)
         "double",
         "c10::complex<float>",
         "c10::complex<double>",
+        "uint16_t",
+        "uint32_t",
+        "uint64_t",
+        "c10::complex<c10::Half>",
+        "c10::Float8_e4m3fn",
+        "c10::Float8_e5m2",
+        "c10::Float8_e4m3fnuz",
+        "c10::Float8_e5m2fnuz",
+        "c10::Float8_e8m0fnu",
+        "c10::Float4_e2m1fn_x2",
     };
     bool fits = true;
 
+    if (dtype == MT_DTYPE_f4e2m1fnx2)
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"fill_cpu\" not implemented for '%s'",
+                            mt_dtype_table[dtype].legacy);
     if (s.category == MT_CAT_COMPLEX && dtype != MT_DTYPE_b8 && !mt_dtype_is_complex(dtype) && s.v.c.im != 0)
         fits = false;
     else if (mt_dtype_is_integral(dtype, false))
         fits = fits_int(s, dtype);
-    else if (dtype == MT_DTYPE_c64 && s.category == MT_CAT_COMPLEX)
-        fits = fits_float(s.v.c.re, MT_DTYPE_f32) && fits_float(s.v.c.im, MT_DTYPE_f32);
+    else if ((dtype == MT_DTYPE_c64 || dtype == MT_DTYPE_c32) && s.category == MT_CAT_COMPLEX)
+        fits = fits_float(s.v.c.re, mt_dtype_to_real(dtype)) && fits_float(s.v.c.im, mt_dtype_to_real(dtype));
     else if (dtype != MT_DTYPE_b8 && dtype != MT_DTYPE_c128)
         fits = fits_float(mt_scalar_to_double(s), mt_dtype_to_real(dtype));
     if (!fits)
@@ -221,14 +269,35 @@ int mt_scalar_store_checked(void *dst, mt_dtype dtype, mt_scalar s)
     return 0;
 }
 
+static mt_scalar load_shell(const void *src, mt_dtype dtype)
+{
+    uint8_t code;
+    mt_c32 c;
+
+    if (dtype == MT_DTYPE_c32) {
+        memcpy(&c, src, sizeof(c));
+        return mt_scalar_from_complex((double)mt_f16_to_f32(c.re), (double)mt_f16_to_f32(c.im));
+    }
+    memcpy(&code, src, 1);
+    return mt_scalar_from_double((double)(dtype == MT_DTYPE_f8e4m3fn     ? mt_f8e4m3fn_to_f32(code)
+                                          : dtype == MT_DTYPE_f8e5m2     ? mt_f8e5m2_to_f32(code)
+                                          : dtype == MT_DTYPE_f8e4m3fnuz ? mt_f8e4m3fnuz_to_f32(code)
+                                          : dtype == MT_DTYPE_f8e5m2fnuz ? mt_f8e5m2fnuz_to_f32(code)
+                                          : dtype == MT_DTYPE_f8e8m0fnu  ? mt_f8e8m0fnu_to_f32(code)
+                                                                         : 0.0f));
+}
+
 mt_scalar mt_scalar_load(const void *src, mt_dtype dtype)
 {
+    mt_scalar s;
+
     union {
         uint8_t u8;
         int8_t i8;
         int16_t i16;
         uint16_t half;
         int32_t i32;
+        uint32_t u32;
         int64_t i64;
         float f32;
         double f64;
@@ -260,7 +329,17 @@ mt_scalar mt_scalar_load(const void *src, mt_dtype dtype)
         return mt_scalar_from_double(v.f64);
     case MT_DTYPE_c64:
         return mt_scalar_from_complex((double)v.c64.re, (double)v.c64.im);
-    default:
+    case MT_DTYPE_c128:
         return mt_scalar_from_complex(v.c128.re, v.c128.im);
+    case MT_DTYPE_u16:
+        return mt_scalar_from_int(v.half);
+    case MT_DTYPE_u32:
+        return mt_scalar_from_int(v.u32);
+    case MT_DTYPE_u64:
+        s = mt_scalar_from_int(v.i64);
+        s.is_unsigned = v.i64 < 0;
+        return s;
+    default:
+        return load_shell(src, dtype);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Conversion between any two dtypes, one table per ISA level. Each pair of the ten computing dtypes
+/* Conversion between any two dtypes that have loops, one table per ISA level. Each pair of the ten computing dtypes
    has a contiguous kernel that the compiler vectorises; float16 and bfloat16 convert to and from
    float, other partners in two steps through a small buffer, and strided operands are gathered and
    scattered around the kernels. Rules: floating point to integer truncates, out of range as x86
@@ -182,7 +182,7 @@ CAST(bf16, 2, f16, 2, bf16_f32, f32_f16)
         cast_##from##_i32, cast_##from##_i64, cast_##from##_f16, cast_##from##_bf16, \
         cast_##from##_f32, cast_##from##_f64, cast_##from##_c64, cast_##from##_c128}
 /* In the order of core/dtypes.def. */
-mt_cast_fn *const MT_ISA_NAME(mt_casts)[MT_DTYPE_COUNT][MT_DTYPE_COUNT] = {
+mt_cast_fn *const MT_ISA_NAME(mt_casts)[MT_DTYPE_LOOPS][MT_DTYPE_LOOPS] = {
     ROW(b8),  ROW(u8),   ROW(i8),  ROW(i16), ROW(i32), ROW(i64),
     ROW(f16), ROW(bf16), ROW(f32), ROW(f64), ROW(c64), ROW(c128),
 };

@@ -69,13 +69,19 @@ static int dense_as(mt_tensor **out, mt_tensor *t, mt_dtype dtype)
 
 int mt_cpu_equal(bool *out, mt_tensor *self, mt_tensor *other)
 {
-    mt_dtype dtype = mt_dtype_promote((mt_dtype)self->dtype, (mt_dtype)other->dtype), real = mt_dtype_to_real(dtype);
+    mt_dtype dtype = mt_dtype_promote((mt_dtype)self->dtype, (mt_dtype)other->dtype), real;
     mt_tensor *a = NULL, *b = NULL;
     equal_job job = {.found = false};
-    int64_t n = self->numel * (mt_dtype_is_complex(dtype) ? 2 : 1);
+    int64_t n;
     int rc = -1;
 
     *out = false;
+    if (dtype == MT_DTYPE_NONE)
+        return mt_dtype_refuse_promotion((mt_dtype)self->dtype, (mt_dtype)other->dtype);
+    if (mt_dtype_is_shell(dtype) && !mt_dtype_shares_bits(dtype)) /* elements of eight bits compare as floats */
+        dtype = (mt_dtype)mt_dtype_table[dtype].loop;
+    real = mt_dtype_to_real(dtype);
+    n = self->numel * (mt_dtype_is_complex(dtype) ? 2 : 1);
     if (!mt_shape_equal(self->ndim, self->size, other->ndim, other->size))
         return 0;
     MT_TRY(dense_as(&a, self, dtype));

@@ -24,8 +24,7 @@ DECLARE_EACH(const mt_loop_row, mt_loops_compare);
 DECLARE_EACH(const mt_loop_row, mt_loops_ternary);
 DECLARE_EACH(const mt_loop_row, mt_loops_special);
 DECLARE_EACH(const mt_reduce_row, mt_loops_reduce);
-typedef mt_cast_fn *const cast_row[MT_DTYPE_COUNT];
-DECLARE_EACH(const cast_row, mt_casts);
+DECLARE_EACH(const mt_cast_row, mt_casts);
 
 static const mt_loop_row *const loops[MT_FAMILY_COUNT][MT_BUILT_LEVELS] = {
     [MT_FAMILY_UNARY] = EACH_LEVEL(LEVEL_NAME, mt_loops_unary),
@@ -35,7 +34,7 @@ static const mt_loop_row *const loops[MT_FAMILY_COUNT][MT_BUILT_LEVELS] = {
     [MT_FAMILY_SPECIAL] = EACH_LEVEL(LEVEL_NAME, mt_loops_special),
 };
 static const mt_reduce_row *const reduces[MT_BUILT_LEVELS] = EACH_LEVEL(LEVEL_NAME, mt_loops_reduce);
-static const cast_row *const casts[MT_BUILT_LEVELS] = EACH_LEVEL(LEVEL_NAME, mt_casts);
+static const mt_cast_row *const casts[MT_BUILT_LEVELS] = EACH_LEVEL(LEVEL_NAME, mt_casts);
 
 static bool level_exists(mt_isa level)
 {
@@ -52,8 +51,10 @@ const mt_reduce_row *mt_cpu_reduce_at(mt_isa level)
     return level_exists(level) ? reduces[level] : NULL;
 }
 
-mt_cast_fn *const (*mt_cpu_casts_at(mt_isa level))
-    [MT_DTYPE_COUNT] { return level_exists(level) ? casts[level] : NULL; }
+const mt_cast_row *mt_cpu_casts_at(mt_isa level)
+{
+    return level_exists(level) ? casts[level] : NULL;
+}
 
 int mt_cpu_init(void)
 {
@@ -65,7 +66,7 @@ int mt_cpu_init(void)
     for (int family = 0; family < MT_FAMILY_COUNT; family++)
         mt_loop_tables[MT_DEVICE_CPU][family] = loops[family][level];
     mt_reduce_tables[MT_DEVICE_CPU] = reduces[level];
-    mt_cast_table = casts[level];
+    mt_cpu_use_casts(casts[level]);
     mt_cpu_stream_bytes = cache > 0 ? (int64_t)(cache / 2) : INT64_C(16) << 20;
     return 0;
 }

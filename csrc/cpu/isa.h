@@ -21,6 +21,10 @@ int mt_cpu_init(void);
 /* The tables of one level, for tests; NULL when this machine or build lacks the level. */
 const mt_loop_row *mt_cpu_loops_at(mt_isa level, mt_family family);
 const mt_reduce_row *mt_cpu_reduce_at(mt_isa level);
-mt_cast_fn *const (*mt_cpu_casts_at(mt_isa level))[MT_DTYPE_COUNT];
+/* Casts among the dtypes that have loops, [from][to]. */
+typedef mt_cast_fn *const mt_cast_row[MT_DTYPE_LOOPS];
+const mt_cast_row *mt_cpu_casts_at(mt_isa level);
+/* Makes mt_cast_table of them and of the casts of shells. */
+void mt_cpu_use_casts(const mt_cast_row *casts);
 
 #endif

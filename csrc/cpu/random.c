@@ -367,6 +367,11 @@ static bool in_range(mt_dtype d, int64_t value)
         return value >= 0 && value <= 1;
     case MT_DTYPE_u8:
         return value >= 0 && value <= 255;
+    case MT_DTYPE_u16:
+    case MT_DTYPE_u32:
+        return value >= 0 && value <= (int64_t)(UINT64_MAX >> (64 - 8 * mt_dtype_size(d)));
+    case MT_DTYPE_u64:
+        return value >= 0;
     case MT_DTYPE_i8:
         return value >= -128 && value <= 127;
     case MT_DTYPE_i16:
@@ -414,7 +419,9 @@ int mt_cpu_random_from(mt_tensor *self, int64_t from, const int64_t *to_given, m
                                                     [MT_DTYPE_i8] = 127,        [MT_DTYPE_i16] = INT16_MAX,
                                                     [MT_DTYPE_i32] = INT32_MAX, [MT_DTYPE_i64] = INT64_MAX,
                                                     [MT_DTYPE_f16] = 1 << 11,   [MT_DTYPE_bf16] = 1 << 8,
-                                                    [MT_DTYPE_f32] = 1 << 24,   [MT_DTYPE_f64] = (int64_t)1 << 53};
+                                                    [MT_DTYPE_f32] = 1 << 24,   [MT_DTYPE_f64] = (int64_t)1 << 53,
+                                                    [MT_DTYPE_u16] = UINT16_MAX, [MT_DTYPE_u32] = UINT32_MAX,
+                                                    [MT_DTYPE_u64] = INT64_MAX};
 
         MT_REQUIRE(in_range(d, from), MT_ERR_RUNTIME, "from is out of bounds for %s", mt_dtype_name(d));
         f.source.range = (uint64_t)top[d] - (uint64_t)from + 1;

@@ -46,7 +46,7 @@ void mt_sort_make_keys(mt_sort_pair *pairs, const char *data, int64_t step, int6
     if (descending)
         flip = mt_dtype_size(dtype) == 8                                              ? UINT64_MAX
                : dtype == MT_DTYPE_b8 || dtype == MT_DTYPE_u8 || dtype == MT_DTYPE_i8 ? 0xff
-               : dtype == MT_DTYPE_i16                                                ? 0xffff
+               : mt_dtype_is_integral(dtype, false) && mt_dtype_size(dtype) == 2      ? 0xffff
                                                                                       : 0xffffffff;
     switch (dtype) {
     case MT_DTYPE_b8:
@@ -61,6 +61,12 @@ void mt_sort_make_keys(mt_sort_pair *pairs, const char *data, int64_t step, int6
         KEYS(int32_t, (uint64_t)(uint32_t)(x ^ INT32_MIN));
     case MT_DTYPE_i64:
         KEYS(int64_t, (uint64_t)(x ^ INT64_MIN));
+    case MT_DTYPE_u16:
+        KEYS(uint16_t, (uint64_t)x);
+    case MT_DTYPE_u32:
+        KEYS(uint32_t, (uint64_t)x);
+    case MT_DTYPE_u64:
+        KEYS(uint64_t, x);
     case MT_DTYPE_f16:
         KEYS(uint16_t, key_f32(mt_f16_to_f32(x)));
     case MT_DTYPE_bf16:

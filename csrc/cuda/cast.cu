@@ -84,14 +84,16 @@
 #undef N_PARAMS
 
 extern "C" {
-/* By dtype of the result, in the order of core/dtypes.def. */
+/* By dtype of the result, in the order of core/dtypes.def; shells have none. */
 mt_loop_fn *mt_cuda_cast_loops[MT_DTYPE_COUNT] = {
 #define MT_DTYPE(token, ...) cast_##token,
+#define MT_SHELL(token, ...) NULL,
 #include "core/dtypes.def"
 #undef MT_DTYPE
 };
 mt_loop_fn *mt_cuda_fill_loops[MT_DTYPE_COUNT] = {
 #define MT_DTYPE(token, ...) fill_##token,
+#define MT_SHELL(token, ...) NULL,
 #include "core/dtypes.def"
 #undef MT_DTYPE
 };

@@ -10,19 +10,23 @@
 
 static int run_fill(mt_tensor *self, mt_scalar value)
 {
-    static const mt_dtype compute[MT_DTYPE_COUNT] = {
+    static const mt_dtype compute[MT_DTYPE_LOOPS] = {
         MT_DTYPE_b8,  MT_DTYPE_u8,  MT_DTYPE_i8,  MT_DTYPE_i16, MT_DTYPE_i32, MT_DTYPE_i64,
         MT_DTYPE_f32, MT_DTYPE_f32, MT_DTYPE_f32, MT_DTYPE_f64, MT_DTYPE_c64, MT_DTYPE_c128,
     };
     MT_ALIGNED(16) char element[16];
     mt_iter it;
+    int rc = -1;
 
     if (self->numel == 0)
         return 0;
+    MT_REQUIRE(!mt_dtype_is_shell((mt_dtype)self->dtype), MT_ERR_NOT_IMPLEMENTED,
+               "\"fill_cuda\" not implemented for '%s'", mt_dtype_table[self->dtype].legacy);
     mt_scalar_store(element, compute[self->dtype], value);
-    if (mt_iter_build(&it, &self, 1, 1, self->ndim, self->size) < 0)
-        return -1;
-    return mt_cuda_run_iter(&it, self->device, mt_cuda_fill_loops[self->dtype], element, sizeof element, it.dtype, 0);
+    MT_TRY(mt_iter_build(&it, &self, 1, 1, self->ndim, self->size));
+    rc = mt_cuda_run_iter(&it, self->device, mt_cuda_fill_loops[self->dtype], element, sizeof element, it.dtype, 0);
+fail:
+    return rc;
 }
 
 int mt_cuda_fill_scalar(mt_tensor *self, mt_scalar value)
@@ -92,6 +96,9 @@ int mt_cuda_equal(bool *out, mt_tensor *self, mt_tensor *other)
     int rc = -1;
 
     *out = false;
+    if (dtype == MT_DTYPE_NONE)
+        return mt_error_set(MT_ERR_RUNTIME, "Cannot compare tensors of %s and %s",
+                            mt_dtype_table[self->dtype].legacy, mt_dtype_table[other->dtype].legacy);
     MT_REQUIRE(mt_device_equal(self->device, other->device), MT_ERR_RUNTIME,
                "Cannot compare two tensors on different devices");
     if (!mt_shape_equal(self->ndim, self->size, other->ndim, other->size))

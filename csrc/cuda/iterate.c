@@ -73,11 +73,21 @@ static int launch_all(mt_cuda_args *g, const mt_iter *it, mt_device device, mt_l
 
 int mt_cuda_run_cast(const mt_iter *it, mt_device device, unsigned parts)
 {
+    static const uint8_t by_size[9] = {[1] = MT_DTYPE_u8, [2] = MT_DTYPE_i16, [4] = MT_DTYPE_i32, [8] = MT_DTYPE_i64};
     mt_cuda_args g = {.host = 0};
-    int32_t how[2] = {it->dtype[1], (int32_t)parts};
+    mt_dtype from = (mt_dtype)it->dtype[1], to = (mt_dtype)it->dtype[0];
+    int32_t how[2];
 
+    if (mt_dtype_is_shell(from) || mt_dtype_is_shell(to)) { /* these are only moved */
+        if (from != to || parts)
+            return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"copy_kernel\" not implemented for '%s'",
+                                mt_dtype_table[mt_dtype_is_shell(to) ? to : from].legacy);
+        from = to = (mt_dtype)by_size[mt_dtype_size(to)];
+    }
+    how[0] = (int32_t)from;
+    how[1] = (int32_t)parts;
     memcpy(g.params, how, sizeof how);
-    return launch_all(&g, it, device, mt_cuda_cast_loops[it->dtype[0]]);
+    return launch_all(&g, it, device, mt_cuda_cast_loops[to]);
 }
 
 /* --- operands in another dtype --- */

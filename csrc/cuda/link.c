@@ -53,12 +53,12 @@ const mt_op *mt_op_table_of(int id)
 
 mt_loop_fn *mt_cuda_loop(const mt_pointwise_spec *spec, mt_dtype dtype)
 {
-    return loop_tables[spec->family][spec->row][dtype];
+    return mt_dtype_is_shell(dtype) ? NULL : loop_tables[spec->family][spec->row][dtype];
 }
 
 const mt_reduce_loops *mt_cuda_reduction(const mt_reduce_spec *spec, mt_dtype dtype)
 {
-    return reduce_table[spec->row][dtype];
+    return mt_dtype_is_shell(dtype) ? NULL : reduce_table[spec->row][dtype];
 }
 
 int mt_cuda_attach(const mt_backend_api *api)

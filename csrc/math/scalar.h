@@ -155,5 +155,10 @@ MT_HD int64_t mt_f64_to_i64(double x)
 
     return fits ? i : INT64_MIN;
 }
+/* Two ranges of the signed conversion: negative numbers wrap, from 2^64 on it is 0. */
+MT_HD uint64_t mt_f64_to_u64(double x)
+{
+    return x >= 0x1p63 ? (uint64_t)mt_f64_to_i64(x - 0x1p63) ^ 0x8000000000000000u : (uint64_t)mt_f64_to_i64(x);
+}
 
 #endif

@@ -13,7 +13,7 @@
 #include "ops.h"
 
 /* The common dtype of the operands at the given argument positions; numbers count as wrapped numbers. */
-static mt_dtype common_dtype(const mt_call *call, int first, int last)
+static int common_dtype(mt_dtype *out, const mt_call *call, int first, int last)
 {
     mt_promotion p = MT_PROMOTION_INIT;
 
@@ -26,7 +26,7 @@ static mt_dtype common_dtype(const mt_call *call, int first, int last)
         else if (a->kind == MT_ARG_SCALAR)
             mt_promotion_add(&p, mt_scalar_dtype(a->v.scalar), 0, true);
     }
-    return mt_promotion_result(&p);
+    return mt_promotion_result(out, &p);
 }
 
 static mt_dtype operand_dtype(const mt_value *a)
@@ -42,7 +42,7 @@ static int check_alpha(const mt_call *call)
 
     if (alpha.category == MT_CAT_INT)
         return 0;
-    d = common_dtype(call, 0, 1);
+    MT_TRY(common_dtype(&d, call, 0, 1));
     MT_REQUIRE(alpha.category != MT_CAT_BOOL || d == MT_DTYPE_b8, MT_ERR_RUNTIME,
                "Boolean alpha only supported for Boolean results.");
     MT_REQUIRE(alpha.category != MT_CAT_FLOAT || !mt_dtype_is_integral(d, true), MT_ERR_RUNTIME,
@@ -82,9 +82,12 @@ fail:
 int mt_check_integer_division(mt_call *call)
 {
     const mt_value *divisor = &call->arg[1];
+    mt_dtype d;
     bool zero;
 
-    if (!mt_dtype_is_integral(common_dtype(call, 0, 1), false))
+    if (common_dtype(&d, call, 0, 1) < 0)
+        return -1;
+    if (!mt_dtype_is_integral(d, false))
         return 0;
     for (int i = 0; i < 2; i++)
         if (call->arg[i].kind == MT_ARG_TENSOR && call->arg[i].v.tensor->numel == 0)
@@ -254,9 +257,10 @@ fail:
 
 int mt_check_addr(mt_call *call)
 {
-    mt_dtype d = common_dtype(call, 0, 2);
+    mt_dtype d;
     int rc = -1;
 
+    MT_TRY(common_dtype(&d, call, 0, 2));
     MT_TRY(check_factor(&call->arg[3], "beta", d));
     MT_TRY(check_factor(&call->arg[4], "alpha", d));
     rc = 0;

@@ -13,9 +13,17 @@ enum { LAZY = MT_FLAG_CONJ | MT_FLAG_NEG };
 
 /* --- elements --- */
 
+static MT_COLD int no_cast(void)
+{
+    return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"copy_kernel\" not implemented for '%s'",
+                        mt_dtype_table[MT_DTYPE_f4e2m1fnx2].legacy);
+}
+
 /* The operands do not overlap; src broadcasts to dst. */
 static int assign(mt_tensor *dst, mt_tensor *src)
 {
+    if (MT_UNLIKELY(!mt_cast_exists((mt_dtype)src->dtype, (mt_dtype)dst->dtype)))
+        return no_cast();
     if (MT_UNLIKELY(((dst->flags | src->flags) & LAZY) || dst->device.type != MT_DEVICE_CPU ||
                     src->device.type != MT_DEVICE_CPU))
         return mt_tensor_assign(dst, src);
@@ -355,8 +363,7 @@ int mt_impl_result_type(mt_dtype *out, mt_tensor *tensor, mt_tensor *other)
 
     mt_promotion_add(&p, (mt_dtype)tensor->dtype, tensor->ndim, mt_tensor_is_wrapped_number(tensor));
     mt_promotion_add(&p, (mt_dtype)other->dtype, other->ndim, mt_tensor_is_wrapped_number(other));
-    *out = mt_promotion_result(&p);
-    return 0;
+    return mt_promotion_result(out, &p);
 }
 
 int mt_impl_can_cast(bool *out, mt_dtype from_, mt_dtype to)
@@ -368,7 +375,7 @@ int mt_impl_can_cast(bool *out, mt_dtype from_, mt_dtype to)
 int mt_impl_promote_types(mt_dtype *out, mt_dtype type1, mt_dtype type2)
 {
     *out = mt_dtype_promote(type1, type2);
-    return 0;
+    return *out == MT_DTYPE_NONE ? mt_dtype_refuse_promotion(type1, type2) : 0;
 }
 
 int mt_impl_to_cpu(mt_tensor **out, mt_tensor *self, int memory_format)

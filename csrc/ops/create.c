@@ -219,6 +219,8 @@ int mt_impl_eye_m(mt_tensor **out, int64_t n, int64_t m, mt_dtype dtype, int lay
     *out = NULL;
     MT_REQUIRE(n >= 0, MT_ERR_RUNTIME, "n must be greater or equal to 0, got %lld", (long long)n);
     MT_REQUIRE(m >= 0, MT_ERR_RUNTIME, "m must be greater or equal to 0, got %lld", (long long)m);
+    MT_REQUIRE(dtype == MT_DTYPE_NONE || !mt_dtype_is_shell(dtype) || dtype >= MT_DTYPE_f8e4m3fn,
+               MT_ERR_NOT_IMPLEMENTED, "\"eye\" not implemented for '%s'", mt_dtype_table[dtype].legacy);
     MT_TRY(mt_impl_zeros(out, (mt_ints){(const int64_t[]){n, m}, 2}, dtype, layout, device, pin_memory));
     MT_TRY(mt_view_diagonal(&diagonal, *out, 0, 0, 1));
     MT_TRY(mt_fill_inplace_Scalar(diagonal, mt_scalar_from_int(1)));

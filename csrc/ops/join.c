@@ -24,19 +24,20 @@ static bool is_skipped(const mt_tensor *t)
     return t->ndim == 1 && t->size[0] == 0;
 }
 
-static mt_dtype common_dtype(mt_tensors tensors)
+static int common_dtype(mt_dtype *out, mt_tensors tensors)
 {
     mt_promotion p = MT_PROMOTION_INIT;
     bool same = true;
 
     for (int i = 1; i < tensors.n; i++)
         same &= tensors.data[i]->dtype == tensors.data[0]->dtype;
+    *out = (mt_dtype)tensors.data[0]->dtype;
     if (same)
-        return (mt_dtype)tensors.data[0]->dtype;
+        return 0;
     for (int i = 0; i < tensors.n; i++)
         mt_promotion_add(&p, (mt_dtype)tensors.data[i]->dtype, tensors.data[i]->ndim,
                          mt_tensor_is_wrapped_number(tensors.data[i]));
-    return mt_promotion_result(&p);
+    return mt_promotion_result(out, &p);
 }
 
 /* The memory format that all of them have, else CONTIGUOUS. */
@@ -146,8 +147,7 @@ int mt_meta_cat(mt_call *call)
     for (int i = 0; i < tensors.n; i++)
         if (tensors.data[i]->ndim == 0)
             return mt_error_set(MT_ERR_RUNTIME, "zero-dimensional tensor (at position %d) cannot be concatenated", i);
-    dtype = common_dtype(tensors);
-    if (one_device(tensors) < 0 || check_out(call, tensors, dtype) < 0 || join_shape(&shape, tensors, &dim) < 0)
+    if (common_dtype(&dtype, tensors) < 0 || one_device(tensors) < 0 || check_out(call, tensors, dtype) < 0 || join_shape(&shape, tensors, &dim) < 0)
         return -1;
     format = shape.ndim < 4 ? MT_FORMAT_CONTIGUOUS : common_format(tensors);
     if (format != MT_FORMAT_CONTIGUOUS && mt_shape_channels_last_strides(stride, shape.ndim, shape.size) < 0)
@@ -228,8 +228,7 @@ int mt_meta_stack(mt_call *call)
     for (int i = 1; i < tensors.n; i++)
         if (!mt_shape_equal(first->ndim, first->size, tensors.data[i]->ndim, tensors.data[i]->size))
             return unequal_sizes(first, tensors.data[i], i);
-    dtype = common_dtype(tensors);
-    if (one_device(tensors) < 0 || check_out(call, tensors, dtype) < 0)
+    if (common_dtype(&dtype, tensors) < 0 || one_device(tensors) < 0 || check_out(call, tensors, dtype) < 0)
         return -1;
     for (int i = 0; i < first->ndim; i++)
         size[i + (i >= dim)] = first->size[i];

@@ -67,11 +67,30 @@ int mt_meta_require_dtypes(const mt_call *call, unsigned allowed)
     for (int i = 0; i < call->n_args; i++) {
         const mt_tensor *t = call->arg[i].kind == MT_ARG_TENSOR ? call->arg[i].v.tensor : NULL;
 
-        if (t)
-            mt_promotion_add(&p, (mt_dtype)t->dtype, t->ndim, mt_tensor_is_wrapped_number(t));
+        if (!t)
+            continue;
+        if (mt_dtype_is_shell((mt_dtype)t->dtype)) /* beside an index, say, there is no common dtype */
+            return allowed >> t->dtype & 1 ? 0 : mt_meta_refuse_dtype(call->op, (mt_dtype)t->dtype);
+        mt_promotion_add(&p, (mt_dtype)t->dtype, t->ndim, mt_tensor_is_wrapped_number(t));
     }
-    d = mt_promotion_result(&p);
+    if (mt_promotion_result(&d, &p) < 0)
+        return -1;
     return allowed >> d & 1 ? 0 : mt_meta_refuse_dtype(call->op, d);
+}
+
+int mt_meta_refuse_shells(const mt_call *call, unsigned allowed)
+{
+    for (int i = 0; i < call->n_args; i++) {
+        const mt_value *a = &call->arg[i];
+        mt_tensor *const *list = a->kind == MT_ARG_TENSORS ? a->v.tensors.data : &a->v.tensor;
+        int n = a->kind == MT_ARG_TENSORS ? a->v.tensors.n : a->kind == MT_ARG_TENSOR;
+
+        for (int j = 0; j < n; j++)
+            if (list[j] && MT_UNLIKELY(mt_dtype_is_shell((mt_dtype)list[j]->dtype)) &&
+                !(allowed >> list[j]->dtype & 1))
+                return mt_meta_refuse_dtype(call->op, (mt_dtype)list[j]->dtype);
+    }
+    return 0;
 }
 
 /* --- memory order --- */

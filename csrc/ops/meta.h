@@ -55,6 +55,8 @@ int mt_meta_exact_out(const mt_call *call, int k, mt_dtype dtype);
 
 /* Composites that take only some dtypes: the common dtype of the tensors must be in the bit set. */
 int mt_meta_require_dtypes(const mt_call *call, unsigned allowed);
+/* Kernels know the dtypes that have loops; of the others only those in the bit set pass. */
+int mt_meta_refuse_shells(const mt_call *call, unsigned allowed);
 /* The error for a dtype without a loop, in PyTorch's words for the op. */
 int mt_meta_refuse_dtype(const mt_op *op, mt_dtype d) MT_COLD;
 

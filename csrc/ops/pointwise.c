@@ -41,11 +41,15 @@ void mt_pointwise_run_flat(mt_loop_fn *loop, int n_operands, char *const *data, 
 
 /* --- one call --- */
 
-static mt_loop_fn *find_loop(const mt_op *op, mt_device device, mt_dtype row)
+static mt_loop_fn *find_loop(const mt_op *op, const mt_pointwise_plan *p)
 {
-    const mt_loop_row *table = mt_loop_tables[device.type][op->pointwise->family];
+    const mt_loop_row *table = mt_loop_tables[p->device.type][op->pointwise->family];
+    bool is_shell = mt_dtype_is_shell(p->row);
 
-    return table ? table[op->pointwise->row][row] : NULL;
+    /* the row may have loops for other ops of the same formula, and so may the dtype that a shell borrows from */
+    if (!table || (is_shell && !(op->pointwise->dtypes >> p->row & 1)))
+        return NULL;
+    return table[op->pointwise->row][p->loop];
 }
 
 /* Numbers become elements of the loop's dtype. */
@@ -166,13 +170,13 @@ int mt_pointwise_kernel(mt_call *call)
         return -1;
     if (call->out[0] && mt_out_refuse(call, 0, p.result, p.shape.ndim, p.shape.size, p.device) < 0)
         return -1;
-    loop = find_loop(call->op, p.device, p.row);
+    loop = find_loop(call->op, &p);
     if (!loop)
         return mt_meta_refuse_dtype(call->op, p.row);
     if (store_numbers(number, &p) < 0 || mt_pointwise_plan_output(call, &p, true) < 0)
         return -1;
     out = call->out[0];
-    mt_pointwise_params(&params, call->op, call->arg, p.row);
+    mt_pointwise_params(&params, call->op, call->arg, p.loop);
     if (p.device.type != MT_DEVICE_CPU) {
         if (out->numel > 0 && run_elsewhere(&p, out, number, loop, &params) < 0)
             return -1;

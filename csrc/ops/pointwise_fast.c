@@ -73,7 +73,7 @@ static inline mt_loop_fn *find_loop(const mt_pointwise_spec *spec, mt_dtype d)
 {
     const mt_loop_row *table = mt_loop_tables[MT_DEVICE_CPU][spec->family];
 
-    return MT_LIKELY(table != NULL) ? table[spec->row][d] : NULL;
+    return MT_LIKELY(table != NULL && !mt_dtype_is_shell(d)) ? table[spec->row][d] : NULL;
 }
 
 /* The default numbers of the loop. Nearly always that is the one number 1 (alpha), which is kept

@@ -19,7 +19,8 @@ typedef struct mt_pointwise_plan {
     const mt_tensor *in[MT_POINTWISE_MAX_IN]; /* NULL: a number */
     mt_scalar number[MT_POINTWISE_MAX_IN];
     mt_device device;
-    mt_dtype row;    /* dtype index of the loop */
+    mt_dtype row;    /* the common dtype, which has or borrows a loop */
+    mt_dtype loop;   /* dtype index of the loop: row, or what serves a shell */
     mt_dtype result; /* dtype of the result as promotion gives it */
     /* what the loop reads and writes, output first */
     uint8_t loop_dtype[1 + MT_POINTWISE_MAX_IN];

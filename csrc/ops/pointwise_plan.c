@@ -84,7 +84,7 @@ static void add_operand(mt_promotion *promotion, const mt_pointwise_plan *p, int
         mt_promotion_add(promotion, mt_scalar_dtype(p->number[i]), 0, true);
 }
 
-static mt_dtype common_dtype(const mt_pointwise_plan *p, const mt_call *call, int first)
+static int common_dtype(mt_dtype *out, const mt_pointwise_plan *p, const mt_call *call, int first)
 {
     const mt_pointwise_spec *spec = call->op->pointwise;
     mt_promotion promotion = MT_PROMOTION_INIT;
@@ -94,7 +94,7 @@ static mt_dtype common_dtype(const mt_pointwise_plan *p, const mt_call *call, in
     for (int k = 0; spec->params_promote && k < spec->n_params; k++)
         if (call->arg[spec->param[k]].kind == MT_ARG_SCALAR)
             mt_promotion_add(&promotion, mt_scalar_dtype(call->arg[spec->param[k]].v.scalar), 0, true);
-    return mt_promotion_result(&promotion);
+    return mt_promotion_result(out, &promotion);
 }
 
 /* One dtype for all tensors that are no wrapped numbers. */
@@ -114,7 +114,9 @@ static int single_dtype(mt_dtype *out, const mt_pointwise_plan *p, const mt_call
                                 mt_dtype_element((mt_dtype)p->in[first]->dtype),
                                 call->op->args[call->op->pointwise->in[i]].name, mt_dtype_element((mt_dtype)t->dtype));
     }
-    *out = first < 0 ? common_dtype(p, call, 0) : (mt_dtype)p->in[first]->dtype;
+    if (first < 0)
+        return common_dtype(out, p, call, 0);
+    *out = (mt_dtype)p->in[first]->dtype;
     return 0;
 }
 
@@ -169,6 +171,33 @@ static bool has_single(const mt_pointwise_plan *p)
     return p->n_in == 2 && (!t || (t->numel == 1 && t->device.type == MT_DEVICE_CPU));
 }
 
+/* A shell's operands go to the loop of another dtype: as they are where bits are all that counts (a
+   choice between elements) or are the same, else cast, and so is the result. */
+static int borrow_loop(mt_pointwise_plan *p, mt_promote promote, bool is_choice)
+{
+    static const mt_dtype by_size[9] = {[1] = MT_DTYPE_u8, [2] = MT_DTYPE_i16, [4] = MT_DTYPE_i32, [8] = MT_DTYPE_i64};
+
+    for (int i = is_choice; i < p->n_in; i++)
+        if (!(p->in[i] ? mt_cast_exists((mt_dtype)p->in[i]->dtype, p->row) : p->row != MT_DTYPE_f4e2m1fnx2))
+            return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"copy_\" not implemented for '%s'",
+                                mt_dtype_table[p->row].legacy);
+    if (promote == MT_PROMOTE_BOOL && mt_dtype_shares_bits(p->row)) { /* no number here is negative or infinite */
+        p->loop = MT_DTYPE_b8;
+        p->loop_dtype[1] = p->loop_dtype[p->n_in] = MT_DTYPE_b8;
+        return 0;
+    }
+    p->loop = is_choice ? by_size[mt_dtype_size(p->row)] : (mt_dtype)mt_dtype_table[p->row].loop;
+    if (is_choice || mt_dtype_shares_bits(p->row))
+        return 0;
+    for (int i = 0; i < p->n_in; i++)
+        p->loop_dtype[1 + i] = (uint8_t)p->loop;
+    if (p->result == p->row)
+        p->loop_dtype[0] = (uint8_t)p->loop;
+    else if (p->result == mt_dtype_to_real(p->row))
+        p->loop_dtype[0] = (uint8_t)mt_dtype_to_real(p->loop);
+    return 0;
+}
+
 static int find_dtypes(mt_pointwise_plan *p, const mt_call *call)
 {
     mt_promote promote = (mt_promote)call->op->pointwise->promote;
@@ -189,10 +218,14 @@ static int find_dtypes(mt_pointwise_plan *p, const mt_call *call)
         break;
     case MT_PROMOTE_MASKED:
         self = call->arg[0].kind == MT_ARG_TENSOR ? call->arg[0].v.tensor : NULL;
-        p->row = self ? (mt_dtype)self->dtype : common_dtype(p, call, 1);
+        if (!self && common_dtype(&p->row, p, call, 1) < 0)
+            return -1;
+        if (self)
+            p->row = (mt_dtype)self->dtype;
         break;
     default:
-        p->row = common_dtype(p, call, has_condition);
+        if (common_dtype(&p->row, p, call, has_condition) < 0)
+            return -1;
     }
     if ((promote == MT_PROMOTE_FLOAT || promote == MT_PROMOTE_FLOAT_REAL) && mt_dtype_is_integral(p->row, true))
         p->row = mt_default_dtype();
@@ -205,9 +238,10 @@ static int find_dtypes(mt_pointwise_plan *p, const mt_call *call)
         p->row = MT_DTYPE_f32;
         p->loop_dtype[0] = MT_DTYPE_f32;
     }
+    p->loop = p->row;
     for (int i = 0; i < p->n_in; i++)
         p->loop_dtype[1 + i] = (uint8_t)(has_condition && i == 0 ? MT_DTYPE_b8 : p->row);
-    return 0;
+    return MT_UNLIKELY(mt_dtype_is_shell(p->row)) ? borrow_loop(p, promote, has_condition) : 0;
 }
 
 /* where and ops of one operand write the result's dtype only, without a cast (pow has a number for

@@ -64,7 +64,7 @@ int mt_impl_randperm(mt_tensor **out, int64_t n, mt_generator *generator, mt_dty
     int rc = -1;
 
     MT_REQUIRE(n >= 0, MT_ERR_RUNTIME, "n must be non-negative, got %lld", (long long)n);
-    MT_REQUIRE(!mt_dtype_is_complex(d) && d != MT_DTYPE_b8, MT_ERR_NOT_IMPLEMENTED,
+    MT_REQUIRE(!mt_dtype_is_complex(d) && d != MT_DTYPE_b8 && !mt_dtype_is_shell(d), MT_ERR_NOT_IMPLEMENTED,
                "\"randperm\" not implemented for '%s'", mt_dtype_table[d].legacy);
     MT_REQUIRE(!(d == MT_DTYPE_f16 && n > 2049) && !(d == MT_DTYPE_bf16 && n > 257) &&
                    !(d == MT_DTYPE_f32 && n > (1 << 24) + 1) && !(d == MT_DTYPE_u8 && n > 256) &&

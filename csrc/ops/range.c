@@ -142,7 +142,7 @@ int mt_meta_arange(mt_call *call)
 
     if (plan_options(&plan, call, integral ? MT_DTYPE_i64 : mt_default_dtype()) < 0)
         return -1;
-    if (plan.dtype == MT_DTYPE_b8 || mt_dtype_is_complex(plan.dtype))
+    if (plan.dtype == MT_DTYPE_b8 || mt_dtype_is_complex(plan.dtype) || mt_dtype_is_shell(plan.dtype))
         return not_implemented("arange_cpu", plan.dtype);
     if (check_bounds(&start, &end, &step, &b) < 0)
         return -1;
@@ -168,7 +168,7 @@ int mt_meta_range(mt_call *call)
                 "in [start, end).") < 0 ||
         plan_options(&plan, call, mt_default_dtype()) < 0)
         return -1;
-    if (plan.dtype == MT_DTYPE_b8 || mt_dtype_is_complex(plan.dtype))
+    if (plan.dtype == MT_DTYPE_b8 || mt_dtype_is_complex(plan.dtype) || mt_dtype_is_shell(plan.dtype))
         return not_implemented("range_cpu", plan.dtype);
     if (check_bounds(&start, &end, &step, &b) < 0 || length_of(&n, (end - start) / step + 1) < 0)
         return -1;
@@ -195,7 +195,7 @@ static int points_between(mt_call *call, const char *name)
                             mt_dtype_table[plan.dtype].legacy);
     if (steps < 0)
         return mt_error_set(MT_ERR_RUNTIME, "number of steps must be non-negative");
-    if (plan.dtype == MT_DTYPE_b8) {
+    if (plan.dtype == MT_DTYPE_b8 || mt_dtype_is_shell(plan.dtype)) {
         snprintf(kernel, sizeof(kernel), "%s_cpu", name);
         return not_implemented(kernel, plan.dtype);
     }
@@ -335,7 +335,7 @@ static int prepare_triangle(mt_call *call, bool lower)
         return mt_error_set(MT_ERR_RUNTIME, "row must be non-negative, got%lld", (long long)row);
     if (col < 0)
         return mt_error_set(MT_ERR_RUNTIME, "col must be non-negative, got%lld", (long long)col);
-    if (!mt_dtype_is_integral(plan.dtype, false))
+    if (!mt_dtype_is_integral(plan.dtype, false) || mt_dtype_is_shell(plan.dtype))
         return not_implemented(lower ? "tril_indices" : "triu_indices", plan.dtype);
     if (row > INT64_MAX / 4 || col > INT64_MAX / 4)
         overflow = true;

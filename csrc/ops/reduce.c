@@ -426,13 +426,13 @@ int mt_reduce_kernel(mt_call *call)
 
     MT_TRY(mt_reduce_plan_make(&p, call));
     MT_TRY(mt_reduce_plan_outputs(call, &p));
-    j.loops = mt_reduce_tables[p.self->device.type] ? mt_reduce_tables[p.self->device.type][spec->row][p.row] : NULL;
+    j.loops = mt_reduce_tables[p.self->device.type] ? mt_reduce_tables[p.self->device.type][spec->row][p.loop] : NULL;
     if (!j.loops || p.n_outs > 2) {
         mt_meta_refuse_dtype(call->op, p.row);
         goto fail;
     }
     in = p.self;
-    MT_TRY(cast_input(&cast, &in, p.row));
+    MT_TRY(cast_input(&cast, &in, p.loop));
     MT_TRY(natural_outputs(natural, &p, call));
     if (in->device.type != MT_DEVICE_CPU) {
         MT_TRY(run_elsewhere(&p, j.loops, in, natural));

@@ -11,7 +11,8 @@ typedef struct mt_reduce_plan {
     bool is_reduced[MT_MAX_DIM]; /* by dim of self */
     bool has_dims;               /* some dims were named */
     bool keepdim;
-    mt_dtype row; /* dtype in which elements are read; self is cast to it first */
+    mt_dtype row;  /* the dtype asked for, or that of self */
+    mt_dtype loop; /* dtype in which elements are read; self is cast to it first */
     int n_outs;
     mt_dtype natural[2]; /* what the loop writes */
     mt_dtype result[2];  /* what the caller gets */

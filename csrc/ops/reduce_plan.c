@@ -125,6 +125,16 @@ static mt_dtype wanted_dtype(const mt_call *call)
     return MT_DTYPE_NONE;
 }
 
+/* Shells are read in another dtype: sums in int64, what only asks whether an element is zero as bool. */
+static mt_dtype loop_of(mt_dtype row, mt_reduce_promote promote)
+{
+    if (!mt_dtype_is_shell(row))
+        return row;
+    if (promote == MT_REDUCE_BOOL || promote == MT_REDUCE_INDEX)
+        return MT_DTYPE_b8;
+    return mt_dtype_is_integral(row, false) ? MT_DTYPE_i64 : (mt_dtype)mt_dtype_table[row].loop;
+}
+
 static int find_dtypes(mt_reduce_plan *p, const mt_call *call)
 {
     const mt_reduce_spec *spec = call->op->reduce;
@@ -135,11 +145,12 @@ static int find_dtypes(mt_reduce_plan *p, const mt_call *call)
     p->row = wanted != MT_DTYPE_NONE ? wanted : in;
     if (is_float_only && mt_dtype_category(p->row) < MT_CAT_FLOAT)
         return needs_float(call, p->row, wanted != MT_DTYPE_NONE);
-    if (!(spec->dtypes >> p->row & 1))
+    if (!(spec->dtypes >> p->row & 1) || (wanted != MT_DTYPE_NONE && mt_dtype_is_shell(wanted)))
         return mt_meta_refuse_dtype(call->op, p->row);
+    p->loop = loop_of(p->row, promote);
     p->n_outs = call->op->n_outs;
     for (int k = 0; k < p->n_outs; k++) {
-        mt_dtype d = p->row;
+        mt_dtype d = p->loop;
 
         if (promote == MT_REDUCE_INDEX || (spec->index_out && k == p->n_outs - 1))
             d = MT_DTYPE_i64;
@@ -150,6 +161,10 @@ static int find_dtypes(mt_reduce_plan *p, const mt_call *call)
         else if (promote == MT_REDUCE_REAL && k == 0)
             d = mt_dtype_to_real(d);
         p->natural[k] = p->result[k] = d;
+        if (p->loop != p->row && mt_dtype_is_complex(d)) /* complex32: the results are of halves */
+            p->result[k] = p->row;
+        else if (p->loop != p->row && mt_dtype_is_float(d))
+            p->result[k] = mt_dtype_to_real(p->row);
     }
     if (promote == MT_REDUCE_SUM && wanted != MT_DTYPE_NONE)
         p->result[0] = wanted;

@@ -18,6 +18,7 @@ typedef struct refusal {
 } refusal;
 
 static const refusal table[] = {
+    {"add", ANY, 0, "add_stub"},
     {"addcmul", ANY, 0, "addcmul_cpu_out"},
     {"bitwise_left_shift", ANY, 0, "lshift_cpu"},
     {"bitwise_right_shift", ANY, 0, "rshift_cpu"},
@@ -36,6 +37,7 @@ static const refusal table[] = {
     {"floor", COMPLEX, MT_ERR_NOT_IMPLEMENTED, "%s is not supported for complex inputs"},
     {"floor", ANY, 0, "floor_vml_cpu"},
     {"floor_divide", ANY, 0, "div_floor_cpu"},
+    {"fill_", ANY, 0, "fill_cpu"},
     {"fmax", COMPLEX, MT_ERR_RUNTIME, "%s not implemented for complex tensors."},
     {"fmin", COMPLEX, MT_ERR_RUNTIME, "%s not implemented for complex tensors."},
     {"gelu", ANY, 0, "GeluKernelImpl"},
@@ -49,7 +51,9 @@ static const refusal table[] = {
     {"lgamma", ANY, 0, "lgamma_vml_cpu"},
     {"maximum", COMPLEX, MT_ERR_RUNTIME, "%s not implemented for complex tensors."},
     {"minimum", COMPLEX, MT_ERR_RUNTIME, "%s not implemented for complex tensors."},
+    {"normal_", ANY, 0, "normal_kernel_cpu"},
     {"pow", ANY, 0, "%s"},
+    {"random_", ANY, 0, "random_kernel_cpu"},
     {"rad2deg", COMPLEX, MT_ERR_RUNTIME, "%s is not supported for complex tensors."},
     {"relu", BOOL, MT_ERR_RUNTIME, "Boolean inputs not supported for relu"},
     {"relu", COMPLEX, MT_ERR_NOT_IMPLEMENTED, "clamp is not supported for complex types"},
@@ -59,6 +63,10 @@ static const refusal table[] = {
      "instead."},
     {"signbit", COMPLEX, MT_ERR_NOT_IMPLEMENTED, "%s is not implemented for complex tensors."},
     {"softshrink", ANY, 0, "softshrink_check"},
+    {"sub", ANY, 0, "add_stub"},
+    {"sort", COMPLEX, MT_ERR_RUNTIME, "Sort does not support complex dtypes on CPU"},
+    {"topk", COMPLEX, MT_ERR_RUNTIME, "topk does not support complex dtypes on CPU"},
+    {"uniform_", ANY, 0, "check_uniform_bounds"},
     {"trunc", COMPLEX, MT_ERR_NOT_IMPLEMENTED, "%s is not supported for complex inputs"},
     {"trunc", ANY, 0, "trunc_vml_cpu"},
     {"trace", ANY, 0, "%s"},

@@ -273,7 +273,7 @@ int mt_view_view_as_complex(mt_tensor **out, mt_tensor *self)
     int n = self->ndim;
 
     *out = NULL;
-    if (self->dtype != MT_DTYPE_f32 && self->dtype != MT_DTYPE_f64)
+    if (self->dtype != MT_DTYPE_f16 && self->dtype != MT_DTYPE_f32 && self->dtype != MT_DTYPE_f64)
         return mt_error_set(MT_ERR_RUNTIME,
                             "view_as_complex is only supported for half, float and double tensors, but got a tensor of "
                             "scalar type: %s",

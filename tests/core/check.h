@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "core/dispatch.h"
 #include "core/shape.h"
+#include "cpu/isa.h"
 
 static int check_failures;
 
@@ -111,10 +112,10 @@ static inline mt_tensor *transposed(mt_tensor *t)
 }
 
 /* The casts of the baseline, without the loops of the generated catalog. */
-extern mt_cast_fn *const mt_casts_v2[MT_DTYPE_COUNT][MT_DTYPE_COUNT];
+extern mt_cast_fn *const mt_casts_v2[MT_DTYPE_LOOPS][MT_DTYPE_LOOPS];
 static inline void use_casts(void)
 {
-    mt_cast_table = mt_casts_v2;
+    mt_cpu_use_casts(mt_casts_v2);
 }
 
 #endif

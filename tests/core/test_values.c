@@ -6,40 +6,75 @@
 
 #include "core/generator.h"
 
+static mt_dtype result(const mt_promotion *p)
+{
+    mt_dtype d;
+
+    return mt_promotion_result(&d, p) < 0 ? MT_DTYPE_NONE : d;
+}
+
 static void test_promotion(void)
 {
-    static const char table[MT_DTYPE_COUNT][MT_DTYPE_COUNT + 1] = {
+    static const char table[MT_DTYPE_LOOPS][MT_DTYPE_LOOPS + 1] = {
         /* columns: bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 c128; values: index as a letter */
         "abcdefghijkl", "bbddefghijkl", "cdcdefghijkl", "ddddefghijkl", "eeeeefghijkl", "ffffffghijkl",
         "gggggggiijkl", "hhhhhhihijkl", "iiiiiiiiijkl", "jjjjjjjjjjll", "kkkkkkkkklkl", "llllllllllll",
     };
     mt_promotion p = MT_PROMOTION_INIT;
 
-    for (int a = 0; a < MT_DTYPE_COUNT; a++)
-        for (int b = 0; b < MT_DTYPE_COUNT; b++)
+    for (int a = 0; a < MT_DTYPE_LOOPS; a++)
+        for (int b = 0; b < MT_DTYPE_LOOPS; b++)
             CHECK((int)mt_dtype_promote((mt_dtype)a, (mt_dtype)b) == table[a][b] - 'a');
-    CHECK(mt_promotion_result(&p) == MT_DTYPE_f32);
+    CHECK(result(&p) == MT_DTYPE_f32);
     mt_promotion_add(&p, MT_DTYPE_i8, 1, false);
     mt_promotion_add(&p, MT_DTYPE_i64, 0, true);
-    CHECK(mt_promotion_result(&p) == MT_DTYPE_i8);
+    CHECK(result(&p) == MT_DTYPE_i8);
     mt_promotion_add(&p, MT_DTYPE_f64, 0, false);
-    CHECK(mt_promotion_result(&p) == MT_DTYPE_f64);
+    CHECK(result(&p) == MT_DTYPE_f64);
     p = (mt_promotion)MT_PROMOTION_INIT;
     mt_promotion_add(&p, MT_DTYPE_i32, 1, false);
     mt_promotion_add(&p, MT_DTYPE_f64, 0, true); /* a wrapped float brings the default dtype */
-    CHECK(mt_promotion_result(&p) == MT_DTYPE_f32);
+    CHECK(result(&p) == MT_DTYPE_f32);
     p = (mt_promotion)MT_PROMOTION_INIT;
     mt_promotion_add(&p, MT_DTYPE_f64, 2, false);
     mt_promotion_add(&p, MT_DTYPE_c64, 0, true); /* a wrapped complex keeps the width */
-    CHECK(mt_promotion_result(&p) == MT_DTYPE_c128);
+    CHECK(result(&p) == MT_DTYPE_c128);
     p = (mt_promotion)MT_PROMOTION_INIT;
     mt_promotion_add(&p, MT_DTYPE_b8, 1, false);
     mt_promotion_add(&p, MT_DTYPE_u8, 0, false);
-    CHECK(mt_promotion_result(&p) == MT_DTYPE_u8);
+    CHECK(result(&p) == MT_DTYPE_u8);
     CHECK(mt_dtype_can_cast(MT_DTYPE_i64, MT_DTYPE_u8) && mt_dtype_can_cast(MT_DTYPE_f64, MT_DTYPE_f16));
     CHECK(!mt_dtype_can_cast(MT_DTYPE_f16, MT_DTYPE_i64) && !mt_dtype_can_cast(MT_DTYPE_u8, MT_DTYPE_b8));
     CHECK(!mt_dtype_table[MT_DTYPE_u8].is_signed && !mt_dtype_table[MT_DTYPE_b8].is_signed);
     CHECK(mt_dtype_table[MT_DTYPE_i8].is_signed && mt_dtype_table[MT_DTYPE_c64].is_signed);
+}
+
+/* Shells have no common dtype with most others, and their numbers survive a store and a load. */
+static void test_shells(void)
+{
+    static const mt_dtype floats[] = {MT_DTYPE_f16, MT_DTYPE_bf16, MT_DTYPE_f32, MT_DTYPE_f64};
+    mt_promotion p = MT_PROMOTION_INIT;
+    char e[16];
+
+    for (size_t i = 0; i < MT_COUNTOF(floats); i++)
+        CHECK(mt_dtype_promote(MT_DTYPE_u32, floats[i]) == floats[i]);
+    CHECK(mt_dtype_promote(MT_DTYPE_u16, MT_DTYPE_u16) == MT_DTYPE_u16);
+    CHECK(mt_dtype_promote(MT_DTYPE_u16, MT_DTYPE_i64) == MT_DTYPE_NONE);
+    CHECK(mt_dtype_promote(MT_DTYPE_u16, MT_DTYPE_u32) == MT_DTYPE_NONE);
+    CHECK(mt_dtype_promote(MT_DTYPE_c32, MT_DTYPE_f16) == MT_DTYPE_c32);
+    CHECK(mt_dtype_promote(MT_DTYPE_bf16, MT_DTYPE_c32) == MT_DTYPE_c64);
+    CHECK(mt_dtype_promote(MT_DTYPE_c32, MT_DTYPE_c128) == MT_DTYPE_c128);
+    CHECK(mt_dtype_promote(MT_DTYPE_f8e5m2, MT_DTYPE_f32) == MT_DTYPE_NONE);
+    CHECK(mt_dtype_to_complex(MT_DTYPE_f8e5m2) == MT_DTYPE_NONE && mt_dtype_to_complex(MT_DTYPE_f16) == MT_DTYPE_c32);
+    mt_promotion_add(&p, MT_DTYPE_u16, 1, false);
+    mt_promotion_add(&p, MT_DTYPE_i32, 0, false); /* a lower group of the same category has no say */
+    CHECK(result(&p) == MT_DTYPE_u16);
+    mt_promotion_add(&p, MT_DTYPE_i32, 1, false);
+    CHECK(result(&p) == MT_DTYPE_NONE);
+    mt_scalar_store(e, MT_DTYPE_u64, mt_scalar_from_double(0x1p63));
+    CHECK(mt_scalar_load(e, MT_DTYPE_u64).is_unsigned && mt_scalar_to_double(mt_scalar_load(e, MT_DTYPE_u64)) == 0x1p63);
+    mt_scalar_store(e, MT_DTYPE_f8e4m3fn, mt_scalar_from_double(1e9));
+    CHECK(mt_scalar_to_double(mt_scalar_load(e, MT_DTYPE_f8e4m3fn)) == 448);
 }
 
 static double through(mt_dtype d, mt_scalar s)
@@ -149,6 +184,7 @@ static void test_generator(void)
 int main(void)
 {
     test_promotion();
+    test_shells();
     test_numbers();
     test_devices();
     test_generator();
