@@ -160,7 +160,7 @@ static int set_grad_dtype(PyObject *self, PyObject *value, void *closure)
         return override_set(self, "grad_dtype", value);
     if (!value)
         return no_delete("grad_dtype");
-    if (value != Py_None && !mt_py_is_dtype(value)) {
+    if (value != Py_None && (!mt_py_is_dtype(value) || mt_py_dtype_of(value) >= MT_DTYPE_COUNT)) {
         PyErr_Format(PyExc_RuntimeError, "grad_dtype must be a torch.dtype or None, but got %s",
                      Py_TYPE(value)->tp_name);
         return -1;

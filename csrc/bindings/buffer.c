@@ -21,7 +21,8 @@ typedef struct export {
 static char *format_of(mt_dtype d)
 {
     static char b8[] = "?", u8[] = "B", i8[] = "b", i16[] = "h", i32[] = "i", i64[] = "q", i64_long[] = "l",
-                f16[] = "e", u16[] = "H", u32[] = "I", u64[] = "Q", u64_long[] = "L", f32[] = "f", f64[] = "d", c64[] = "Zf", c128[] = "Zd";
+                f16[] = "e", u16[] = "H", u32[] = "I", u64[] = "Q", u64_long[] = "L", f32[] = "f", f64[] = "d",
+                c64[] = "Zf", c128[] = "Zd";
 
     switch (d) {
     case MT_DTYPE_b8:

@@ -211,7 +211,10 @@ int mt_py_to_dtype(mt_dtype *out, PyObject *o)
 {
     if (mt_py_is_dtype(o)) {
         *out = mt_py_dtype_of(o);
-        return 1;
+        if (MT_LIKELY(*out < MT_DTYPE_COUNT))
+            return 1;
+        PyErr_SetString(PyExc_NotImplementedError, "quantized tensors are not available");
+        return -1;
     }
     if (o == (PyObject *)&PyFloat_Type)
         *out = MT_DTYPE_f64;

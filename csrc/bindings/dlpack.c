@@ -76,7 +76,7 @@ static void code_of(dl_tensor *out, mt_dtype d)
         out->code = mt_dtype_table[d].is_signed ? DL_INT : DL_UINT;
         break;
     case MT_CAT_FLOAT:
-        out->code = d == MT_DTYPE_bf16           ? DL_BFLOAT
+        out->code = d == MT_DTYPE_bf16         ? DL_BFLOAT
                     : d == MT_DTYPE_f8e4m3fn   ? DL_FLOAT8_E4M3FN
                     : d == MT_DTYPE_f8e4m3fnuz ? DL_FLOAT8_E4M3FNUZ
                     : d == MT_DTYPE_f8e5m2     ? DL_FLOAT8_E5M2

@@ -8,10 +8,26 @@
 static PyObject *dtype_objects[MT_DTYPE_COUNT];
 
 static const char *const dtype_aliases[MT_DTYPE_COUNT] = {
-    [MT_DTYPE_i16] = "short", [MT_DTYPE_i32] = "int",    [MT_DTYPE_i64] = "long",   [MT_DTYPE_f16] = "half",
-    [MT_DTYPE_f32] = "float", [MT_DTYPE_f64] = "double", [MT_DTYPE_c32] = "chalf",  [MT_DTYPE_c64] = "cfloat",
-    [MT_DTYPE_c128] = "cdouble",
+    [MT_DTYPE_i16] = "short", [MT_DTYPE_i32] = "int",    [MT_DTYPE_i64] = "long",
+    [MT_DTYPE_f16] = "half",  [MT_DTYPE_f32] = "float",  [MT_DTYPE_f64] = "double",
+    [MT_DTYPE_c32] = "chalf", [MT_DTYPE_c64] = "cfloat", [MT_DTYPE_c128] = "cdouble",
 };
+
+/* Dtypes of quantized tensors exist as names only: objects behind the dtypes of the core. */
+static const struct {
+    const char *name;
+    int itemsize;
+} quantized[] = {{"quint8", 1}, {"qint8", 1}, {"qint32", 4}, {"quint4x2", 1}, {"quint2x4", 1}};
+
+static bool is_quantized(PyObject *o)
+{
+    return mt_py_dtype_of(o) >= MT_DTYPE_COUNT;
+}
+
+static const char *name_of(PyObject *o)
+{
+    return is_quantized(o) ? quantized[mt_py_dtype_of(o) - MT_DTYPE_COUNT].name : mt_dtype_name(mt_py_dtype_of(o));
+}
 
 PyObject *mt_py_dtype_get(mt_dtype d)
 {
@@ -22,19 +38,30 @@ PyObject *mt_py_dtype_get(mt_dtype d)
 
 static PyObject *dtype_repr(PyObject *o)
 {
-    return PyUnicode_FromFormat("torch.%s", mt_dtype_name(mt_py_dtype_of(o)));
+    return PyUnicode_FromFormat("torch.%s", name_of(o));
 }
 
 static PyObject *dtype_reduce(PyObject *o, PyObject *unused)
 {
     (void)unused;
-    return PyUnicode_FromString(mt_dtype_name(mt_py_dtype_of(o)));
+    return PyUnicode_FromString(name_of(o));
+}
+
+static PyObject *quantized_get(PyObject *o, intptr_t which)
+{
+    if (which == 3)
+        return PyLong_FromLong(quantized[mt_py_dtype_of(o) - MT_DTYPE_COUNT].itemsize);
+    if (which == 2)
+        return PyErr_Format(PyExc_RuntimeError, "isSignedType not supported for quantized types");
+    Py_RETURN_FALSE;
 }
 
 static PyObject *dtype_get(PyObject *o, void *closure)
 {
     mt_dtype d = mt_py_dtype_of(o);
 
+    if (is_quantized(o) && (intptr_t)closure < 4)
+        return quantized_get(o, (intptr_t)closure);
     switch ((intptr_t)closure) {
     case 0:
         return PyBool_FromLong(mt_dtype_is_float(d));
@@ -52,14 +79,16 @@ static PyObject *dtype_get(PyObject *o, void *closure)
 static PyObject *dtype_to_real(PyObject *o, PyObject *unused)
 {
     (void)unused;
-    return mt_py_dtype_get(mt_dtype_to_real(mt_py_dtype_of(o)));
+    return is_quantized(o) ? Py_NewRef(o) : mt_py_dtype_get(mt_dtype_to_real(mt_py_dtype_of(o)));
 }
 
 static PyObject *dtype_to_complex(PyObject *o, PyObject *unused)
 {
-    mt_dtype d = mt_dtype_to_complex(mt_py_dtype_of(o));
+    mt_dtype d = is_quantized(o) ? MT_DTYPE_NONE : mt_dtype_to_complex(mt_py_dtype_of(o));
 
     (void)unused;
+    if (is_quantized(o))
+        return PyErr_Format(PyExc_RuntimeError, "Unknown Complex ScalarType for %s", name_of(o));
     if (d == MT_DTYPE_NONE) {
         mt_dtype_refuse_complex(mt_py_dtype_of(o));
         return mt_py_raise();
@@ -425,6 +454,15 @@ int mt_py_small_types_init(PyObject *module)
         if (add(module, mt_dtype_name((mt_dtype)i), (PyObject *)o) < 0)
             return -1;
         if (dtype_aliases[i] && add(module, dtype_aliases[i], (PyObject *)o) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < MT_COUNTOF(quantized); i++) {
+        mt_py_dtype *o = PyObject_New(mt_py_dtype, &mt_Dtype_Type);
+
+        if (!o)
+            return -1;
+        o->dtype = (mt_dtype)(MT_DTYPE_COUNT + i);
+        if (add(module, quantized[i].name, (PyObject *)o) < 0)
             return -1;
     }
     layout_objects[0] = named_new(&mt_Layout_Type, "strided", 0);

@@ -319,7 +319,7 @@ static PyObject *from_buffer(PyObject *unused, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_RuntimeError, "argument 'dtype' cannot be None");
         return NULL;
     }
-    if (!mt_py_is_dtype(wanted)) {
+    if ((!mt_py_is_dtype(wanted) || mt_py_dtype_of(wanted) >= MT_DTYPE_COUNT)) {
         PyErr_SetString(PyExc_RuntimeError, "argument 'dtype' must be of type torch.dtype");
         return NULL;
     }

@@ -218,7 +218,7 @@ static int wanted_type(mt_dtype *dtype, mt_device *device, PyObject *o)
     const char *name = NULL;
     bool cuda;
 
-    if (mt_py_is_dtype(o)) {
+    if (mt_py_is_dtype(o) && mt_py_dtype_of(o) < MT_DTYPE_COUNT) {
         *dtype = mt_py_dtype_of(o);
         return 0;
     }

@@ -34,7 +34,6 @@ ABSENT = {
 }
 
 
-
 def _tokens(macro):
     here = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(os.path.dirname(here), "core", "dtypes.def")) as f:

@@ -29,10 +29,7 @@ mt_dtype mt_default_complex_dtype(void)
 
 mt_dtype mt_dtype_to_real(mt_dtype d)
 {
-    return d == MT_DTYPE_c64    ? MT_DTYPE_f32
-           : d == MT_DTYPE_c128 ? MT_DTYPE_f64
-           : d == MT_DTYPE_c32  ? MT_DTYPE_f16
-                                : d;
+    return d == MT_DTYPE_c64 ? MT_DTYPE_f32 : d == MT_DTYPE_c128 ? MT_DTYPE_f64 : d == MT_DTYPE_c32 ? MT_DTYPE_f16 : d;
 }
 
 mt_dtype mt_dtype_to_complex(mt_dtype d)
@@ -83,7 +80,7 @@ mt_dtype mt_dtype_promote(mt_dtype a, mt_dtype b)
 int mt_dtype_refuse_promotion(mt_dtype a, mt_dtype b)
 {
     mt_dtype high = a > b ? a : b;
-    const char *kinds = high == MT_DTYPE_f4e2m1fnx2  ? "Float4 Types"
+    const char *kinds = high == MT_DTYPE_f4e2m1fnx2 ? "Float4 Types"
                         : high >= MT_DTYPE_f8e4m3fn ? "Float8 Types"
                                                     : "uint16, uint32, uint64 types";
 

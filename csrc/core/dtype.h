@@ -23,7 +23,7 @@ typedef enum mt_dtype {
 #undef MT_DTYPE
     MT_DTYPE_COUNT,
     MT_DTYPE_LOOPS = MT_DTYPE_c128 + 1, /* from here on: shells, without loops of their own */
-    MT_DTYPE_NONE = 255 /* "not given" */
+    MT_DTYPE_NONE = 255                 /* "not given" */
 } mt_dtype;
 
 typedef enum mt_category { MT_CAT_BOOL, MT_CAT_INT, MT_CAT_FLOAT, MT_CAT_COMPLEX } mt_category;
@@ -112,7 +112,13 @@ typedef struct mt_promotion {
     uint8_t dim_dtype, zero_dtype, wrapped_dtype; /* MT_DTYPE_NONE when the group is empty */
     uint8_t refused[2];                           /* the first pair without a common dtype, else NONE */
 } mt_promotion;
-#define MT_PROMOTION_INIT {MT_DTYPE_NONE, MT_DTYPE_NONE, MT_DTYPE_NONE, {MT_DTYPE_NONE, MT_DTYPE_NONE}}
+#define MT_PROMOTION_INIT                            \
+    {                                                \
+        MT_DTYPE_NONE, MT_DTYPE_NONE, MT_DTYPE_NONE, \
+        {                                            \
+            MT_DTYPE_NONE, MT_DTYPE_NONE             \
+        }                                            \
+    }
 void mt_promotion_add(mt_promotion *p, mt_dtype dtype, int ndim, bool is_wrapped_number);
 /* The default float when all groups are empty; -1 with an error when there is no common dtype. */
 int mt_promotion_result(mt_dtype *out, const mt_promotion *p);

@@ -16,17 +16,17 @@ static mt_cast_fn *table[MT_DTYPE_COUNT][MT_DTYPE_COUNT];
 
 /* --- one step --- */
 
-#define STEP(from, from_type, to, to_type, expression)                                                    \
+#define STEP(from, from_type, to, to_type, expression)                                                     \
     static void from##_##to(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t n) \
-    {                                                                                                     \
-        for (int64_t i = 0; i < n; i++) {                                                                 \
-            from_type v;                                                                                  \
-            to_type result;                                                                               \
-                                                                                                          \
-            memcpy(&v, src + i * src_stride, sizeof(v));                                                  \
-            result = (to_type)(expression);                                                               \
-            memcpy(dst + i * dst_stride, &result, sizeof(result));                                        \
-        }                                                                                                 \
+    {                                                                                                      \
+        for (int64_t i = 0; i < n; i++) {                                                                  \
+            from_type v;                                                                                   \
+            to_type result;                                                                                \
+                                                                                                           \
+            memcpy(&v, src + i * src_stride, sizeof(v));                                                   \
+            result = (to_type)(expression);                                                                \
+            memcpy(dst + i * dst_stride, &result, sizeof(result));                                         \
+        }                                                                                                  \
     }
 STEP(u16, uint16_t, i32, int32_t, v)
 STEP(i32, int32_t, u16, uint16_t, v)
@@ -40,8 +40,8 @@ STEP(bytes2, uint16_t, bytes2, uint16_t, v)
 STEP(bytes4, uint32_t, bytes4, uint32_t, v)
 STEP(bytes8, uint64_t, bytes8, uint64_t, v)
 
-#define FLOAT8(token)                                            \
-    STEP(token, uint8_t, f32, float, mt_##token##_to_f32(v))     \
+#define FLOAT8(token)                                        \
+    STEP(token, uint8_t, f32, float, mt_##token##_to_f32(v)) \
     STEP(f32, float, token, uint8_t, mt_f32_to_##token(v))
 FLOAT8(f8e4m3fn)
 FLOAT8(f8e5m2)
@@ -75,15 +75,12 @@ static void c64_c32(char *dst, int64_t dst_stride, const char *src, int64_t src_
     }
 }
 
-#define BOTH(shell, middle)                                                 \
-    {MT_DTYPE_##shell, MT_DTYPE_##middle, shell##_##middle},                \
-    {                                                                       \
-        MT_DTYPE_##middle, MT_DTYPE_##shell, middle##_##shell               \
+#define BOTH(shell, middle)                                   \
+    {MT_DTYPE_##shell, MT_DTYPE_##middle, shell##_##middle},  \
+    {                                                         \
+        MT_DTYPE_##middle, MT_DTYPE_##shell, middle##_##shell \
     }
-#define SAME(shell, size)                                      \
-    {                                                          \
-        MT_DTYPE_##shell, MT_DTYPE_##shell, size##_##size      \
-    }
+#define SAME(shell, size) {MT_DTYPE_##shell, MT_DTYPE_##shell, size##_##size}
 static const struct {
     uint8_t from, to;
     mt_cast_fn *cast;
@@ -150,28 +147,29 @@ static void convert(char *dst, int64_t dst_stride, const char *src, int64_t src_
     }
 }
 
-#define PAIR(from, to)                                                                                          \
+#define PAIR(from, to)                                                                                        \
     static void from##_to_##to(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t n) \
-    {                                                                                                           \
-        convert(dst, dst_stride, src, src_stride, n, MT_DTYPE_##from, MT_DTYPE_##to);                           \
+    {                                                                                                         \
+        convert(dst, dst_stride, src, src_stride, n, MT_DTYPE_##from, MT_DTYPE_##to);                         \
     }
 #define PLACE(from, to) [MT_DTYPE_##from][MT_DTYPE_##to] = from##_to_##to,
-#define EACH_LOOP(apply, shell)                                                                          \
-    apply(shell, b8) apply(shell, u8) apply(shell, i8) apply(shell, i16) apply(shell, i32)               \
-    apply(shell, i64) apply(shell, f16) apply(shell, bf16) apply(shell, f32) apply(shell, f64)           \
-    apply(shell, c64) apply(shell, c128) apply(b8, shell) apply(u8, shell) apply(i8, shell)              \
-    apply(i16, shell) apply(i32, shell) apply(i64, shell) apply(f16, shell) apply(bf16, shell)           \
-    apply(f32, shell) apply(f64, shell) apply(c64, shell) apply(c128, shell)
-#define EACH_SHELL(apply, shell)                                                                         \
-    apply(shell, u16) apply(shell, u32) apply(shell, u64) apply(shell, c32) apply(shell, f8e4m3fn)       \
-    apply(shell, f8e5m2) apply(shell, f8e4m3fnuz) apply(shell, f8e5m2fnuz) apply(shell, f8e8m0fnu)
-#define EACH_PAIR(apply)                                                                                 \
-    EACH_LOOP(apply, u16) EACH_SHELL(apply, u16) EACH_LOOP(apply, u32) EACH_SHELL(apply, u32)            \
-    EACH_LOOP(apply, u64) EACH_SHELL(apply, u64) EACH_LOOP(apply, c32) EACH_SHELL(apply, c32)            \
-    EACH_LOOP(apply, f8e4m3fn) EACH_SHELL(apply, f8e4m3fn) EACH_LOOP(apply, f8e5m2)                      \
-    EACH_SHELL(apply, f8e5m2) EACH_LOOP(apply, f8e4m3fnuz) EACH_SHELL(apply, f8e4m3fnuz)                 \
-    EACH_LOOP(apply, f8e5m2fnuz) EACH_SHELL(apply, f8e5m2fnuz) EACH_LOOP(apply, f8e8m0fnu)               \
-    EACH_SHELL(apply, f8e8m0fnu)
+#define EACH_LOOP(apply, shell)                                                                                       \
+    apply(shell, b8) apply(shell, u8) apply(shell, i8) apply(shell, i16) apply(shell, i32) apply(shell, i64)          \
+        apply(shell, f16) apply(shell, bf16) apply(shell, f32) apply(shell, f64) apply(shell, c64) apply(shell, c128) \
+            apply(b8, shell) apply(u8, shell) apply(i8, shell) apply(i16, shell) apply(i32, shell) apply(i64, shell)  \
+                apply(f16, shell) apply(bf16, shell) apply(f32, shell) apply(f64, shell) apply(c64, shell)            \
+                    apply(c128, shell)
+#define EACH_SHELL(apply, shell)                                                                   \
+    apply(shell, u16) apply(shell, u32) apply(shell, u64) apply(shell, c32) apply(shell, f8e4m3fn) \
+        apply(shell, f8e5m2) apply(shell, f8e4m3fnuz) apply(shell, f8e5m2fnuz) apply(shell, f8e8m0fnu)
+#define EACH_PAIR(apply)                                                                                            \
+    EACH_LOOP(apply, u16)                                                                                           \
+    EACH_SHELL(apply, u16)                                                                                          \
+    EACH_LOOP(apply, u32) EACH_SHELL(apply, u32) EACH_LOOP(apply, u64) EACH_SHELL(apply, u64) EACH_LOOP(apply, c32) \
+        EACH_SHELL(apply, c32) EACH_LOOP(apply, f8e4m3fn) EACH_SHELL(apply, f8e4m3fn) EACH_LOOP(apply, f8e5m2)      \
+            EACH_SHELL(apply, f8e5m2) EACH_LOOP(apply, f8e4m3fnuz) EACH_SHELL(apply, f8e4m3fnuz)                    \
+                EACH_LOOP(apply, f8e5m2fnuz) EACH_SHELL(apply, f8e5m2fnuz) EACH_LOOP(apply, f8e8m0fnu)              \
+                    EACH_SHELL(apply, f8e8m0fnu)
 
 EACH_PAIR(PAIR)
 

@@ -158,23 +158,23 @@
 #undef COMBINE
 
 /* Sums of shells, each step in the dtype that serves them. */
-#define ADD_SHELL(token, wide, ctype, plus)                                                                  \
-    static void add_at_##token(char *const *data, const int64_t *stride, int64_t n, const void *params)      \
-    {                                                                                                        \
-        const mt_index_params *p = params;                                                                   \
+#define ADD_SHELL(token, wide, ctype, plus)                                                                       \
+    static void add_at_##token(char *const *data, const int64_t *stride, int64_t n, const void *params)           \
+    {                                                                                                             \
+        const mt_index_params *p = params;                                                                        \
         mt_cast_fn *load = mt_cast_table[MT_DTYPE_##token][wide], *store = mt_cast_table[wide][MT_DTYPE_##token]; \
-        ctype alpha, a, b;                                                                                   \
-                                                                                                             \
-        load((char *)&alpha, 0, p->alpha, 0, 1);                                                             \
-        for (int64_t i = 0; i < n; i++) {                                                                    \
-            int64_t v = *(const int64_t *)(const void *)(data[1] + i * stride[1]);                           \
-            char *target = data[0] + i * stride[0] + (v + (v >> 63 & p->wrap)) * p->step;                    \
-                                                                                                             \
-            load((char *)&a, 0, target, 0, 1);                                                               \
-            load((char *)&b, 0, data[2] + i * stride[2], 0, 1);                                              \
-            a = plus(a, b, alpha);                                                                           \
-            store(target, 0, (const char *)&a, 0, 1);                                                        \
-        }                                                                                                    \
+        ctype alpha, a, b;                                                                                        \
+                                                                                                                  \
+        load((char *)&alpha, 0, p->alpha, 0, 1);                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                                         \
+            int64_t v = *(const int64_t *)(const void *)(data[1] + i * stride[1]);                                \
+            char *target = data[0] + i * stride[0] + (v + (v >> 63 & p->wrap)) * p->step;                         \
+                                                                                                                  \
+            load((char *)&a, 0, target, 0, 1);                                                                    \
+            load((char *)&b, 0, data[2] + i * stride[2], 0, 1);                                                   \
+            a = plus(a, b, alpha);                                                                                \
+            store(target, 0, (const char *)&a, 0, 1);                                                             \
+        }                                                                                                         \
     }
 ADD_SHELL(c32, MT_DTYPE_c64, mt_c64, mt_add_c64)
 ADD_SHELL(f8e4m3fn, MT_DTYPE_f32, float, mt_add_f32)

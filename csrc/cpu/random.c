@@ -415,11 +415,11 @@ int mt_cpu_random_from(mt_tensor *self, int64_t from, const int64_t *to_given, m
         MT_REQUIRE(in_range(d, to - 1), MT_ERR_RUNTIME, "to - 1 is out of bounds for %s", mt_dtype_name(d));
         f.source.range = (uint64_t)to - (uint64_t)from;
     } else {
-        static const int64_t top[MT_DTYPE_COUNT] = {[MT_DTYPE_b8] = 1,          [MT_DTYPE_u8] = 255,
-                                                    [MT_DTYPE_i8] = 127,        [MT_DTYPE_i16] = INT16_MAX,
-                                                    [MT_DTYPE_i32] = INT32_MAX, [MT_DTYPE_i64] = INT64_MAX,
-                                                    [MT_DTYPE_f16] = 1 << 11,   [MT_DTYPE_bf16] = 1 << 8,
-                                                    [MT_DTYPE_f32] = 1 << 24,   [MT_DTYPE_f64] = (int64_t)1 << 53,
+        static const int64_t top[MT_DTYPE_COUNT] = {[MT_DTYPE_b8] = 1,           [MT_DTYPE_u8] = 255,
+                                                    [MT_DTYPE_i8] = 127,         [MT_DTYPE_i16] = INT16_MAX,
+                                                    [MT_DTYPE_i32] = INT32_MAX,  [MT_DTYPE_i64] = INT64_MAX,
+                                                    [MT_DTYPE_f16] = 1 << 11,    [MT_DTYPE_bf16] = 1 << 8,
+                                                    [MT_DTYPE_f32] = 1 << 24,    [MT_DTYPE_f64] = (int64_t)1 << 53,
                                                     [MT_DTYPE_u16] = UINT16_MAX, [MT_DTYPE_u32] = UINT32_MAX,
                                                     [MT_DTYPE_u64] = INT64_MAX};
 

@@ -97,8 +97,8 @@ int mt_cuda_equal(bool *out, mt_tensor *self, mt_tensor *other)
 
     *out = false;
     if (dtype == MT_DTYPE_NONE)
-        return mt_error_set(MT_ERR_RUNTIME, "Cannot compare tensors of %s and %s",
-                            mt_dtype_table[self->dtype].legacy, mt_dtype_table[other->dtype].legacy);
+        return mt_error_set(MT_ERR_RUNTIME, "Cannot compare tensors of %s and %s", mt_dtype_table[self->dtype].legacy,
+                            mt_dtype_table[other->dtype].legacy);
     MT_REQUIRE(mt_device_equal(self->device, other->device), MT_ERR_RUNTIME,
                "Cannot compare two tensors on different devices");
     if (!mt_shape_equal(self->ndim, self->size, other->ndim, other->size))

@@ -54,18 +54,18 @@ MT_HD float mt_float8_to_f32(uint8_t v, mt_float8_format f)
     return mt_from_bits_f32((code << (23 - f.mantissa)) + ((uint32_t)(127 - f.bias) << 23) + sign);
 }
 
-#define MT_FLOAT8(token, mantissa, bias, greatest, beyond, nan, has_minus)             \
-    MT_HD uint8_t mt_f32_to_##token(float v)                                           \
-    {                                                                                  \
-        mt_float8_format f = {mantissa, bias, greatest, beyond, nan, has_minus};       \
-                                                                                       \
-        return mt_f32_to_float8(v, f);                                                 \
-    }                                                                                  \
-    MT_HD float mt_##token##_to_f32(uint8_t v)                                         \
-    {                                                                                  \
-        mt_float8_format f = {mantissa, bias, greatest, beyond, nan, has_minus};       \
-                                                                                       \
-        return mt_float8_to_f32(v, f);                                                 \
+#define MT_FLOAT8(token, mantissa, bias, greatest, beyond, nan, has_minus)       \
+    MT_HD uint8_t mt_f32_to_##token(float v)                                     \
+    {                                                                            \
+        mt_float8_format f = {mantissa, bias, greatest, beyond, nan, has_minus}; \
+                                                                                 \
+        return mt_f32_to_float8(v, f);                                           \
+    }                                                                            \
+    MT_HD float mt_##token##_to_f32(uint8_t v)                                   \
+    {                                                                            \
+        mt_float8_format f = {mantissa, bias, greatest, beyond, nan, has_minus}; \
+                                                                                 \
+        return mt_float8_to_f32(v, f);                                           \
     }
 MT_FLOAT8(f8e4m3fn, 3, 7, 0x7e, 0x7e, 0x7f, true)
 MT_FLOAT8(f8e5m2, 2, 15, 0x7b, 0x7c, 0x7f, true)
@@ -88,7 +88,9 @@ MT_HD uint8_t mt_f32_to_f8e8m0fnu(float v)
 
 MT_HD float mt_f8e8m0fnu_to_f32(uint8_t v)
 {
-    return v == 255 ? mt_from_bits_f32(0x7fc00000u) : v == 0 ? mt_from_bits_f32(0x00400000u) : mt_from_bits_f32((uint32_t)v << 23);
+    return v == 255 ? mt_from_bits_f32(0x7fc00000u)
+           : v == 0 ? mt_from_bits_f32(0x00400000u)
+                    : mt_from_bits_f32((uint32_t)v << 23);
 }
 
 #endif

@@ -147,7 +147,8 @@ int mt_meta_cat(mt_call *call)
     for (int i = 0; i < tensors.n; i++)
         if (tensors.data[i]->ndim == 0)
             return mt_error_set(MT_ERR_RUNTIME, "zero-dimensional tensor (at position %d) cannot be concatenated", i);
-    if (common_dtype(&dtype, tensors) < 0 || one_device(tensors) < 0 || check_out(call, tensors, dtype) < 0 || join_shape(&shape, tensors, &dim) < 0)
+    if (common_dtype(&dtype, tensors) < 0 || one_device(tensors) < 0 || check_out(call, tensors, dtype) < 0 ||
+        join_shape(&shape, tensors, &dim) < 0)
         return -1;
     format = shape.ndim < 4 ? MT_FORMAT_CONTIGUOUS : common_format(tensors);
     if (format != MT_FORMAT_CONTIGUOUS && mt_shape_channels_last_strides(stride, shape.ndim, shape.size) < 0)

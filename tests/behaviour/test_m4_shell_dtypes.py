@@ -180,7 +180,10 @@ def test_result_type_beside_numbers_and_0d(torch):
             assert torch.result_type(row, 1.5) is torch.float32
             assert torch.result_type(row, 1j) is torch.complex64
             assert torch.result_type(row, torch.tensor(1)) is dtype
-            assert torch.result_type(torch.ones(2, dtype=torch.int16), torch.tensor(1, dtype=dtype)) is torch.int16
+            assert (
+                torch.result_type(torch.ones(2, dtype=torch.int16), torch.tensor(1, dtype=dtype))
+                is torch.int16
+            )
         else:
             assert torch.result_type(row, 1.5) is dtype
         if name in FLOAT8:
@@ -257,7 +260,9 @@ def test_every_code_of_a_float8(torch, name):
     back = torch.tensor(expected, dtype=torch.float64).to(x.dtype)
     kept = [c for c in codes if expected[c] == expected[c]]
     assert back.view(torch.uint8)[kept].tolist() == kept
-    assert all(v != v for v in back.to(torch.float32)[[c for c in codes if expected[c] != expected[c]]].tolist())
+    assert all(
+        v != v for v in back.to(torch.float32)[[c for c in codes if expected[c] != expected[c]]].tolist()
+    )
 
 
 def nearest(name, value):
@@ -358,7 +363,9 @@ def test_moving_elements(torch, name):
     x = torch.tensor([[1, 2, 4], [8, 16, 32]], dtype=torch.float32).to(dtype)
     rows = x.tolist()
     assert x.t().contiguous().tolist() == [list(c) for c in zip(*rows)]
-    assert x.clone().tolist() == rows and x[1].tolist() == rows[1] and x[:, 1:].tolist() == [r[1:] for r in rows]
+    assert (
+        x.clone().tolist() == rows and x[1].tolist() == rows[1] and x[:, 1:].tolist() == [r[1:] for r in rows]
+    )
     assert x[torch.tensor([1, 0])].tolist() == rows[::-1]
     assert x[torch.tensor([True, False])].tolist() == rows[:1]
     assert x.index_select(1, torch.tensor([2, 0])).tolist() == [[r[2], r[0]] for r in rows]
@@ -402,7 +409,12 @@ def test_nan_and_zero_of_float8(torch):
     assert (x == 0).tolist() == [True, True, False, False]
     assert x.isnan().tolist() == [False, False, True, False]
     assert x.any().item() is True and x.all().item() is False
-    assert elements(torch, "float8_e5m2", [0x7C, 0xFC, 0x7E, 0]).isinf().tolist() == [True, True, False, False]
+    assert elements(torch, "float8_e5m2", [0x7C, 0xFC, 0x7E, 0]).isinf().tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]
     assert x.abs().view(torch.uint8).tolist() == [0, 0, 0x7F, 0x38]
 
 
@@ -413,7 +425,11 @@ def test_unsigned_arithmetic(torch, name):
     x = torch.tensor([top, 6, 3], dtype=dtype)
     y = torch.tensor([2, 3, 5], dtype=dtype)
     assert (x * y).tolist() == [top - 1, 18, 15]
-    assert (x & y).tolist() == [2, 2, 1] and (x | y).tolist() == [top, 7, 7] and (x ^ y).tolist() == [top - 2, 5, 6]
+    assert (
+        (x & y).tolist() == [2, 2, 1]
+        and (x | y).tolist() == [top, 7, 7]
+        and (x ^ y).tolist() == [top - 2, 5, 6]
+    )
     assert (x / y).dtype is torch.float32
     assert torch.tensor([4, 9], dtype=dtype).sqrt().tolist() == [2.0, 3.0]
     assert torch.exp(y).dtype is torch.float32
@@ -517,3 +533,17 @@ def test_requires_grad_and_backward_through_a_cast(torch):
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     (w.to(torch.float8_e5m2).float() * 3).sum().backward()
     assert w.grad.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.item("M1.40")
+def test_quantized_dtypes_are_names(torch):
+    for name, size in (("quint8", 1), ("qint8", 1), ("qint32", 4), ("quint4x2", 1), ("quint2x4", 1)):
+        dtype = getattr(torch, name)
+        assert isinstance(dtype, torch.dtype) and repr(dtype) == "torch." + name and dtype.itemsize == size
+        assert not dtype.is_floating_point and not dtype.is_complex and dtype.to_real() is dtype
+        assert pickle.loads(pickle.dumps(dtype)) is dtype
+        with pytest.raises(RuntimeError, match="quantized"):
+            dtype.is_signed
+        for make in (lambda: torch.zeros(2, dtype=dtype), lambda: torch.tensor([1], dtype=dtype)):
+            with pytest.raises((RuntimeError, TypeError)):
+                make()

@@ -97,7 +97,14 @@ def test_what_is_no_view(torch):
     x = torch.zeros(2, 3)
     assert not x.detach()._is_view() and x.detach()._base is None and shares(x.detach(), x)
     assert not x.data._is_view() and shares(x.data, x)
-    for copy in (x.clone(), x + 0, x.t().contiguous(), x.t().reshape(6), x.repeat(1, 1), x[torch.tensor([0])]):
+    for copy in (
+        x.clone(),
+        x + 0,
+        x.t().contiguous(),
+        x.t().reshape(6),
+        x.repeat(1, 1),
+        x[torch.tensor([0])],
+    ):
         assert not copy._is_view() and copy._base is None and not shares(copy, x)
     assert x.view(3, 2).detach()._base is None
     base = torch.zeros(4, requires_grad=True)
@@ -107,7 +114,9 @@ def test_what_is_no_view(torch):
 @pytest.mark.item("M4.21")
 def test_view_of_sizes(torch):
     x = torch.arange(24.0).reshape(2, 3, 4)
-    assert x.view(6, 4).shape == x.view([6, 4]).shape == x.view(torch.Size([6, 4])).shape == x.view((6, 4)).shape
+    assert (
+        x.view(6, 4).shape == x.view([6, 4]).shape == x.view(torch.Size([6, 4])).shape == x.view((6, 4)).shape
+    )
     assert x.view(-1, 12).shape == (2, 12) and x.view(24).shape == (24,)
     one = torch.ones(1, 1)
     assert one.view([]).shape == () and one.view(()).shape == () and one.view(1, 1, 1).shape == (1, 1, 1)
@@ -213,7 +222,9 @@ def test_as_strided_refuses(torch):
 
 
 @pytest.mark.item("M4.23")
-@pytest.mark.minitorch_only(reason="PyTorch's check of the extent overflows, and the tensor reads foreign memory")
+@pytest.mark.minitorch_only(
+    reason="PyTorch's check of the extent overflows, and the tensor reads foreign memory"
+)
 def test_as_strided_extent_beyond_63_bits(torch):
     x = torch.zeros(24)
     for call in (x.as_strided, x.clone().as_strided_):
@@ -232,7 +243,12 @@ def test_expand(torch):
     assert x.expand(torch.Size([2, 3, 4])).shape == x.expand([2, 3, 4]).shape
     assert torch.zeros(3, 1).expand_as(torch.zeros(2, 3, 4)).shape == (2, 3, 4)
     v = torch.zeros(3)
-    for size, text in (((3, 2), "3"), ((-1, 3), "-1"), ((), "greater or equal|dimensions"), ((2,), "must match")):
+    for size, text in (
+        ((3, 2), "3"),
+        ((-1, 3), "-1"),
+        ((), "greater or equal|dimensions"),
+        ((2,), "must match"),
+    ):
         with pytest.raises(RuntimeError, match=text):
             v.expand(size)
 
@@ -240,10 +256,17 @@ def test_expand(torch):
 @pytest.mark.item("M4.25")
 def test_orders_of_dims(torch):
     x = torch.zeros(2, 3, 4)
-    assert x.transpose(0, -1).shape == (4, 3, 2) and x.permute(2, 0, 1).shape == x.permute((2, 0, 1)).shape == (4, 2, 3)
+    assert x.transpose(0, -1).shape == (4, 3, 2) and x.permute(2, 0, 1).shape == x.permute(
+        (2, 0, 1)
+    ).shape == (4, 2, 3)
     assert x.movedim((0, 1), (1, 2)).shape == (4, 2, 3) and x.movedim(0, -1).shape == (3, 4, 2)
     assert x.mT.shape == (2, 4, 3) and torch.zeros(3).t().shape == (3,) and torch.zeros(()).t().shape == ()
-    for call in (lambda: x.transpose(0, 3), lambda: x.permute(0, 1, 3), lambda: x.movedim(0, 5), lambda: x.swapaxes(-4, 0)):
+    for call in (
+        lambda: x.transpose(0, 3),
+        lambda: x.permute(0, 1, 3),
+        lambda: x.movedim(0, 5),
+        lambda: x.swapaxes(-4, 0),
+    ):
         with pytest.raises(IndexError, match="range"):
             call()
     for call in (
@@ -275,11 +298,27 @@ def test_deprecated_orders_warn(torch):
 @pytest.mark.item("M4.26")
 def test_squeeze_and_unsqueeze(torch):
     x = torch.zeros(1, 3, 1, 4)
-    assert x.squeeze().shape == (3, 4) and x.squeeze(0).shape == (3, 1, 4) and x.squeeze(1).shape == (1, 3, 1, 4)
-    assert x.squeeze((0, 2)).shape == (3, 4) and x.squeeze((-2, 1)).shape == (1, 3, 4) and x.squeeze(()).shape == x.shape
+    assert (
+        x.squeeze().shape == (3, 4) and x.squeeze(0).shape == (3, 1, 4) and x.squeeze(1).shape == (1, 3, 1, 4)
+    )
+    assert (
+        x.squeeze((0, 2)).shape == (3, 4)
+        and x.squeeze((-2, 1)).shape == (1, 3, 4)
+        and x.squeeze(()).shape == x.shape
+    )
     y = torch.zeros(3, 4)
-    assert [tuple(y.unsqueeze(d).shape) for d in (-3, -1, 0, 2)] == [(1, 3, 4), (3, 4, 1), (1, 3, 4), (3, 4, 1)]
-    for call in (lambda: y.unsqueeze(3), lambda: y.unsqueeze(-4), lambda: x.squeeze(4), lambda: x.squeeze((0, 5))):
+    assert [tuple(y.unsqueeze(d).shape) for d in (-3, -1, 0, 2)] == [
+        (1, 3, 4),
+        (3, 4, 1),
+        (1, 3, 4),
+        (3, 4, 1),
+    ]
+    for call in (
+        lambda: y.unsqueeze(3),
+        lambda: y.unsqueeze(-4),
+        lambda: x.squeeze(4),
+        lambda: x.squeeze((0, 5)),
+    ):
         with pytest.raises(IndexError, match="range"):
             call()
     assert torch.zeros(()).unsqueeze(-1).shape == (1,) and torch.zeros(()).squeeze(0).shape == ()
@@ -292,9 +331,19 @@ def test_select_narrow_unfold_diagonal(torch):
     assert x.narrow(0, -2, 1).tolist() == [x[1].tolist()] and x.narrow(0, 3, 0).shape == (0, 4)
     assert x.narrow(0, torch.tensor(1), 1).tolist() == [x[1].tolist()]
     assert x.unfold(1, 2, 2).tolist() == [[[0, 1], [2, 3]], [[4, 5], [6, 7]], [[8, 9], [10, 11]]]
-    assert x.diagonal().tolist() == [0, 5, 10] and x.diagonal(1).tolist() == [1, 6, 11] and x.diagonal(-2).tolist() == [8]
+    assert (
+        x.diagonal().tolist() == [0, 5, 10]
+        and x.diagonal(1).tolist() == [1, 6, 11]
+        and x.diagonal(-2).tolist() == [8]
+    )
     assert x.diagonal(9).shape == (0,) and strides(x.diagonal()) == (5,)
-    for call in (lambda: x.select(0, 3), lambda: x.select(2, 0), lambda: x.narrow(0, 4, 1), lambda: x.narrow(2, 0, 1), lambda: x.narrow(0, -4, 1)):
+    for call in (
+        lambda: x.select(0, 3),
+        lambda: x.select(2, 0),
+        lambda: x.narrow(0, 4, 1),
+        lambda: x.narrow(2, 0, 1),
+        lambda: x.narrow(0, -4, 1),
+    ):
         with pytest.raises(IndexError):
             call()
     for call in (
@@ -315,7 +364,11 @@ def test_splits(torch):
     assert [p.tolist() for p in x.split(3)] == [[0, 1, 2], [3, 4, 5], [6]]
     assert [len(p) for p in x.split([2, 0, 5])] == [2, 0, 5]
     assert [len(p) for p in x.chunk(3)] == [3, 3, 1] and len(torch.arange(4).chunk(3)) == 2
-    assert [len(p) for p in x.tensor_split(3)] == [3, 2, 2] and [len(p) for p in x.tensor_split([1, 5])] == [1, 4, 2]
+    assert [len(p) for p in x.tensor_split(3)] == [3, 2, 2] and [len(p) for p in x.tensor_split([1, 5])] == [
+        1,
+        4,
+        2,
+    ]
     assert [len(p) for p in x.tensor_split(torch.tensor([2, 2, 9]))] == [2, 0, 5, 0]
     assert [len(p) for p in torch.zeros(0).split(0)] == [0]
     assert len(torch.zeros(2, 3).unbind()) == 2 and torch.zeros(2, 3).unbind(1)[0].shape == (2,)
@@ -337,8 +390,18 @@ def test_splits(torch):
 @pytest.mark.item("M4.26")
 def test_flatten_and_unflatten(torch):
     x = torch.zeros(2, 3, 4, 5)
-    assert x.flatten(1, 2).shape == (2, 12, 5) and x.flatten(-2).shape == (2, 3, 20) and torch.zeros(()).flatten().shape == (1,)
-    assert x.unflatten(1, (3, 1)).shape == (2, 3, 1, 4, 5) and x.unflatten(-1, (-1, 5)).shape == (2, 3, 4, 1, 5)
+    assert (
+        x.flatten(1, 2).shape == (2, 12, 5)
+        and x.flatten(-2).shape == (2, 3, 20)
+        and torch.zeros(()).flatten().shape == (1,)
+    )
+    assert x.unflatten(1, (3, 1)).shape == (2, 3, 1, 4, 5) and x.unflatten(-1, (-1, 5)).shape == (
+        2,
+        3,
+        4,
+        1,
+        5,
+    )
     with pytest.raises(RuntimeError):
         x.flatten(2, 1)
     with pytest.raises(IndexError):
@@ -381,7 +444,9 @@ def test_lazy_bits(torch):
     c = z.conj()
     assert c.is_conj() and not z.is_conj() and shares(c, z) and c.tolist() == [1 - 2j, 3 + 4j]
     assert not c.conj().is_conj() and c.conj().tolist() == z.tolist()
-    assert c.imag.is_neg() and not c.real.is_neg() and c.imag.tolist() == [-2, 4] and c.real.tolist() == [1, 3]
+    assert (
+        c.imag.is_neg() and not c.real.is_neg() and c.imag.tolist() == [-2, 4] and c.real.tolist() == [1, 3]
+    )
     assert not c.resolve_conj().is_conj() and not shares(c.resolve_conj(), z)
     assert not c.imag.resolve_neg().is_neg() and c.imag.resolve_neg().tolist() == [-2, 4]
     x = torch.ones(2)
@@ -532,6 +597,10 @@ def test_identity(torch):
         y = call(torch, x)
         assert y is not x and y.data_ptr() == x.data_ptr(), name
     x = torch.zeros(2, 2)
-    assert torch.broadcast_tensors(x, x)[0] is x and torch.atleast_2d(x) is x and torch.atleast_3d(x[None])[0] is not x
+    assert (
+        torch.broadcast_tensors(x, x)[0] is x
+        and torch.atleast_2d(x) is x
+        and torch.atleast_3d(x[None])[0] is not x
+    )
     # whether an expression hands out an object twice
     assert x.T is not x.T and x.data is not x.data

@@ -72,7 +72,8 @@ static void test_shells(void)
     mt_promotion_add(&p, MT_DTYPE_i32, 1, false);
     CHECK(result(&p) == MT_DTYPE_NONE);
     mt_scalar_store(e, MT_DTYPE_u64, mt_scalar_from_double(0x1p63));
-    CHECK(mt_scalar_load(e, MT_DTYPE_u64).is_unsigned && mt_scalar_to_double(mt_scalar_load(e, MT_DTYPE_u64)) == 0x1p63);
+    CHECK(mt_scalar_load(e, MT_DTYPE_u64).is_unsigned &&
+          mt_scalar_to_double(mt_scalar_load(e, MT_DTYPE_u64)) == 0x1p63);
     mt_scalar_store(e, MT_DTYPE_f8e4m3fn, mt_scalar_from_double(1e9));
     CHECK(mt_scalar_to_double(mt_scalar_load(e, MT_DTYPE_f8e4m3fn)) == 448);
 }

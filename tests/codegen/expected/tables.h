@@ -10,6 +10,7 @@
 int mt_meta_pointwise(mt_call *call);
 int mt_meta_reduce(mt_call *call);
 int mt_meta_require_dtypes(const mt_call *call, unsigned allowed);
+int mt_meta_refuse_shells(const mt_call *call, unsigned allowed);
 int mt_adapt_meta(mt_call *call);
 extern const mt_grad mt_grad_hypot;
 extern const mt_grad mt_grad_sum;
