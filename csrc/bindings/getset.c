@@ -104,6 +104,10 @@ static PyObject *get_name(PyObject *self, mt_tensor *t)
 static PyObject *get_version(PyObject *self, mt_tensor *t)
 {
     (void)self;
+    if (t->flags & MT_FLAG_INFERENCE) {
+        PyErr_SetString(PyExc_RuntimeError, "Inference tensors do not track version counter.");
+        return NULL;
+    }
     return PyLong_FromUnsignedLong(mt_tensor_version(t));
 }
 

@@ -275,11 +275,14 @@ static PyObject *set_version_counter(PyObject *module, PyObject *args)
         return NULL;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tensors) && i < PyTuple_GET_SIZE(versions); i++) {
         PyObject *o = PyTuple_GET_ITEM(tensors, i);
-        unsigned long version = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(versions, i));
+        long long version = PyLong_AsLongLong(PyTuple_GET_ITEM(versions, i));
         mt_tensor *t;
 
-        if (version == (unsigned long)-1 && PyErr_Occurred())
+        if (version == -1 && PyErr_Occurred())
             return NULL;
+        if (version < 0 || version > UINT32_MAX)
+            return PyErr_Format(PyExc_RuntimeError, "Cannot set a version_counter to a value outside of 32 bits: %lld",
+                                version);
         if (!mt_py_is_tensor(o)) {
             PyErr_SetString(PyExc_TypeError, "_unsafe_set_version_counter(): expected a tuple of Tensors");
             return NULL;

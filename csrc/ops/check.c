@@ -187,6 +187,23 @@ int mt_check_addcdiv(mt_call *call)
     return 0;
 }
 
+/* masked_fill_ of expanded memory is deprecated, not refused: it fills a copy, which is written back. */
+static int apart_from_expanded(mt_call *call)
+{
+    mt_tensor *self = call->out[0], *copy = NULL;
+
+    if (MT_LIKELY(mt_overlap_internal(self) != MT_OVERLAP_YES))
+        return 0;
+    if (mt_warn(MT_WARN_USER,
+                "Use of masked_fill_ on expanded tensors is deprecated. Please clone() the tensor before performing "
+                "this operation. This also applies to advanced indexing e.g. tensor[mask] = scalar") < 0 ||
+        mt_tensor_materialize(&copy, self) < 0)
+        return -1;
+    call->user_out[0] = self;
+    call->out[0] = copy;
+    return 0;
+}
+
 int mt_check_masked_fill(mt_call *call)
 {
     mt_tensor *mask = mt_arg_tensor(&call->arg[1]), *value = mt_arg_tensor(&call->arg[2]);
@@ -199,7 +216,7 @@ int mt_check_masked_fill(mt_call *call)
             MT_ERR_RUNTIME,
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
             value->ndim);
-    return 0;
+    return call->variant == MT_VARIANT_INPLACE ? apart_from_expanded(call) : 0;
 }
 
 int mt_check_neg(mt_call *call)
@@ -331,6 +348,9 @@ int mt_check_apart(mt_call *call)
 
 int mt_check_nonzero(mt_call *call)
 {
+    if (mt_arg_tensor(&call->arg[0])->device.type == MT_DEVICE_META)
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
+                            "nonzero() has no kernel for the Meta backend: its shape depends on the data");
     if (call->variant == MT_VARIANT_OUT && call->out[0]->dtype != MT_DTYPE_i64)
         return mt_error_set(MT_ERR_RUNTIME,
                             "nonzero: Expected out tensor to have scalar type Long but got scalar type%s",

@@ -56,8 +56,14 @@ static mt_loop_fn *find_loop(const mt_op *op, const mt_pointwise_plan *p)
 static int store_numbers(mt_element *number, const mt_pointwise_plan *p)
 {
     for (int i = 0; i < p->n_in; i++) {
-        if (p->in[i])
+        if (p->in[i]) { /* a number in the guise of a tensor */
+            if (p->numbers_must_fit && mt_tensor_is_wrapped_number(p->in[i]) &&
+                p->in[i]->device.type == MT_DEVICE_CPU &&
+                mt_scalar_store_checked(number[i].bytes, (mt_dtype)p->loop_dtype[1 + i],
+                                        mt_scalar_load(mt_tensor_const_data(p->in[i]), (mt_dtype)p->in[i]->dtype)) < 0)
+                return -1;
             continue;
+        }
         if (!p->numbers_must_fit)
             mt_scalar_store(number[i].bytes, (mt_dtype)p->loop_dtype[1 + i], p->number[i]);
         else if (mt_scalar_store_checked(number[i].bytes, (mt_dtype)p->loop_dtype[1 + i], p->number[i]) < 0)

@@ -131,7 +131,7 @@ int mt_impl_randint_like(mt_tensor **out, mt_tensor *self, int64_t high, mt_gene
 
 int mt_impl_bernoulli(mt_tensor **out, mt_tensor *self, mt_generator *generator)
 {
-    if (mt_tensor_new_like(out, self, (mt_dtype)self->dtype) < 0)
+    if (mt_tensor_new(out, (mt_dtype)self->dtype, self->ndim, self->size, self->device) < 0)
         return -1;
     if (mt_bernoulli_inplace_Tensor(*out, self, generator) < 0)
         mt_tensor_clear(out);
@@ -140,7 +140,7 @@ int mt_impl_bernoulli(mt_tensor **out, mt_tensor *self, mt_generator *generator)
 
 int mt_impl_bernoulli_p(mt_tensor **out, mt_tensor *self, double p, mt_generator *generator)
 {
-    if (mt_tensor_new_like(out, self, (mt_dtype)self->dtype) < 0)
+    if (mt_tensor_new(out, (mt_dtype)self->dtype, self->ndim, self->size, self->device) < 0)
         return -1;
     if (mt_bernoulli_inplace_float(*out, p, generator) < 0)
         mt_tensor_clear(out);

@@ -8,20 +8,20 @@
 #include "core/shape.h"
 #include "ops.h"
 
-/* reshape, permute, reshape; never a view of self */
+/* reshape, permute, reshape; never a view of self, and in its memory format */
 static int rearrange(mt_tensor **out, mt_tensor *self, mt_ints split, mt_ints order, mt_ints joined)
 {
     mt_tensor *apart = NULL, *moved = NULL;
-    int rc = -1;
+    int rc = -1, format = mt_suggest_format(self);
 
     MT_TRY(mt_reshape(&apart, self, split));
     MT_TRY(mt_permute(&moved, apart, order));
     MT_TRY(mt_reshape(out, moved, joined));
-    if ((*out)->storage == self->storage) {
+    if ((*out)->storage == self->storage || format != MT_FORMAT_CONTIGUOUS) {
         mt_tensor_clear(&moved);
         moved = *out;
         *out = NULL;
-        MT_TRY(mt_clone(out, moved, MT_FORMAT_CONTIGUOUS));
+        MT_TRY(mt_clone(out, moved, format));
     }
     rc = 0;
 fail:

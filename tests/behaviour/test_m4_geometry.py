@@ -172,6 +172,29 @@ def test_channels_last_propagates(torch):
         assert strides(result) == (120, 1, 60, 15, 3)
 
 
+@pytest.mark.item("M4.05")
+def test_channels_last_through_layers(torch):
+    F = torch.nn.functional
+    x = torch.rand(2, 4, 8, 8).contiguous(memory_format=torch.channels_last)
+    w = torch.rand(6, 4, 3, 3)
+
+    def is_last(t):
+        return t.is_contiguous(memory_format=torch.channels_last) and not t.is_contiguous()
+
+    assert is_last(F.conv2d(x, w)) and is_last(F.conv2d(x, w.contiguous(memory_format=torch.channels_last)))
+    assert (
+        is_last(F.max_pool2d(x, 2)) and is_last(F.avg_pool2d(x, 2)) and is_last(F.adaptive_avg_pool2d(x, 3))
+    )
+    assert is_last(F.interpolate(x, scale_factor=2)) and is_last(
+        F.interpolate(x, scale_factor=2, mode="bilinear")
+    )
+    bn = torch.nn.BatchNorm2d(4)
+    assert is_last(bn(x)) and is_last(bn.eval()(x))
+    assert is_last(F.group_norm(x, 2)) and is_last(F.pad(x, (1, 1)))
+    assert strides(F.softmax(x, 1)) == strides(x.masked_fill(x > 2, 0.0)) == (256, 64, 8, 1)
+    assert strides(F.pixel_shuffle(x, 2)) == (256, 1, 16, 1)
+
+
 @pytest.mark.item("M4.06")
 def test_clone_and_formats(torch):
     x = torch.arange(120.0).reshape(2, 3, 4, 5)
@@ -256,6 +279,17 @@ def test_internal_overlap(torch):
             write(t)
         assert t.eq(0).all()
     assert expanded().zero_().eq(0).all() and expanded().fill_(2).eq(2).all()
+
+
+@pytest.mark.item("M4.07")
+def test_internal_overlap_that_warns(torch):
+    for write in (
+        lambda t: t.index_fill_(0, torch.tensor([1]), 2.0),
+        lambda t: t.masked_fill_(torch.ones(4, 3, dtype=torch.bool), 2.0),
+        lambda t: t.index_put_((torch.tensor([1]),), torch.tensor(2.0)),
+    ):
+        with pytest.warns(UserWarning, match="expanded"):
+            write(torch.zeros(1, 3).expand(4, 3))
 
 
 @pytest.mark.item("M4.07")

@@ -9,6 +9,53 @@ def keys(torch, t):
     return set(re.findall(r"\w+", str(torch._C._dispatch_keys(t)).split("(", 1)[1]))
 
 
+@pytest.mark.item("M4.50")
+def test_keys_of_tensors(torch):
+    dense = {"CPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU"}
+    x = torch.zeros(2)
+    assert keys(torch, x) == keys(torch, x.clone().requires_grad_()) == keys(torch, x[:1]) == dense
+    assert keys(torch, torch.zeros(2, device="meta")) == {"Meta", "ADInplaceOrView", "AutogradMeta"} | (
+        keys(torch, torch.zeros(2, device="meta")) & {"AutocastMeta"}
+    )
+    z = torch.zeros(2, dtype=torch.complex64)
+    assert keys(torch, z) == dense and keys(torch, z.conj()) == dense | {"Conjugate"}
+    assert keys(torch, x._neg_view()) == dense | {"Negative"}
+    assert (
+        keys(torch, z.conj().imag) == dense | {"Negative"} and keys(torch, z.conj().resolve_conj()) == dense
+    )
+    with torch.inference_mode():
+        inference = torch.zeros(2)
+    assert keys(torch, inference) == {"CPU", "AutocastCPU"}
+
+
+@pytest.mark.item("M4.50")
+def test_has_and_highest(torch):
+    key_set = torch._C._dispatch_keys(torch.zeros(2))
+    assert key_set.has(torch._C.DispatchKey.CPU) and not key_set.has(torch._C.DispatchKey.Conjugate)
+    assert key_set.highestPriorityTypeId() == torch._C.DispatchKey.AutocastCPU
+    assert torch._C._dispatch_key_name(torch._C.DispatchKey.CPU) == "CPU"
+
+
+@pytest.mark.item("M4.51")
+def test_keys_of_the_thread(torch):
+    def names(which):
+        return set(
+            re.findall(
+                r"\w+", str(getattr(torch._C, "_dispatch_tls_local_%s_set" % which)()).split("(", 1)[1]
+            )
+        )
+
+    include, exclude = names("include"), names("exclude")
+    assert include == {"BackendSelect", "ADInplaceOrView"}
+    assert exclude and all(name.startswith("Autocast") for name in exclude)
+    with torch.no_grad():
+        assert (names("include"), names("exclude")) == (include, exclude)
+    with torch.inference_mode():
+        assert "ADInplaceOrView" not in names("include")
+        assert names("exclude") > exclude and any(name.startswith("Autograd") for name in names("exclude"))
+    assert (names("include"), names("exclude")) == (include, exclude)
+
+
 COMPOSITES = {
     "reshape": (lambda t, x: x.reshape(6), "ViewBackward0"),
     "reshape copy": (lambda t, x: x.t().reshape(6), "UnsafeViewBackward0"),
@@ -45,6 +92,12 @@ def test_composites_record_their_parts(torch, name):
     call, node = COMPOSITES[name]
     x = torch.ones(2, 3, requires_grad=True)
     assert type(call(torch, x).grad_fn).__name__ == node
+
+
+@pytest.mark.item("M4.52")
+def test_missing_kernel_names_op_and_backend(torch):
+    with pytest.raises(NotImplementedError, match="nonzero.*[Mm]eta"):
+        torch.zeros(2, device="meta").nonzero()
 
 
 @pytest.mark.item("M4.53")

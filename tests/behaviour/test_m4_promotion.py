@@ -288,6 +288,21 @@ def test_alpha(torch):
 
 
 @pytest.mark.item("M4.68")
+def test_joining_promotes(torch):
+    i, f, d = torch.ones(2, dtype=torch.int64), torch.ones(2), torch.ones(2, dtype=torch.float64)
+    assert torch.cat([i, f]).dtype is torch.float32 and torch.stack([i, d]).dtype is torch.float64
+    assert torch.cat([i, torch.ones(2, dtype=torch.bool)]).dtype is torch.int64
+    assert (
+        torch.where(i > 0, i, f).dtype is torch.float32 and torch.where(i > 0, i, 1.5).dtype is torch.float32
+    )
+    with pytest.raises((TypeError, RuntimeError)):
+        torch.cat([i, f], out=torch.empty(4, dtype=torch.int64))
+    with pytest.raises(RuntimeError, match="overflow"):
+        torch.where(torch.tensor([True]), torch.ones(1, dtype=torch.int8), 1000)
+    assert torch.cat([i, f], out=torch.empty(4, dtype=torch.float64)).dtype is torch.float64
+
+
+@pytest.mark.item("M4.68")
 def test_what_wants_one_dtype(torch):
     f, d = torch.ones(2, 2), torch.ones(2, 2, dtype=torch.float64)
     index = torch.tensor([0, 1])

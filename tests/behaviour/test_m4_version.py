@@ -156,6 +156,53 @@ def test_copies_start_at_zero(torch):
         z.sum().backward()
 
 
+@pytest.mark.item("M4.44")
+def test_inference_tensors_have_none(torch):
+    with torch.inference_mode():
+        x = torch.zeros(2)
+        x.add_(1)
+        with pytest.raises(RuntimeError, match="do not track version counter"):
+            x._version
+        assert torch.ones(2).is_inference()
+    with pytest.raises(RuntimeError, match="do not track version counter"):
+        x._version
+    with pytest.raises(RuntimeError, match="do not track version counter"):
+        x[0:1]._version
+    normal = torch.zeros(2)
+    with torch.inference_mode():
+        normal.add_(1)
+    assert normal._version == 1
+
+
+@pytest.mark.item("M4.45")
+def test_tools(torch):
+    graph = torch.autograd.graph
+    x, y = torch.zeros(2), torch.zeros(2)
+    graph.increment_version(x)
+    assert x._version == 1
+    graph.increment_version([x, y])
+    graph.increment_version(t for t in (x, y))
+    assert (x._version, y._version) == (3, 2)
+    with torch.autograd._unsafe_preserve_version_counter(x):
+        x.add_(1)
+        x.mul_(2)
+        assert x._version == 5
+    assert x._version == 3
+    with torch.autograd._unsafe_preserve_version_counter((x, y)):
+        x.add_(1), y.add_(1)
+    assert (x._version, y._version) == (3, 2)
+    set_version = torch._C._autograd._unsafe_set_version_counter
+    set_version((x,), (0,))
+    assert x._version == 0
+    set_version((x, y), (7, 8))
+    assert (x._version, y._version) == (7, 8)
+    with pytest.raises(RuntimeError, match="Cannot set"):
+        set_version((x,), (-1,))
+    view = x[:1]
+    set_version((view,), (3,))
+    assert x._version == 3
+
+
 @pytest.mark.item("M4.46")
 def test_failed_ops_do_not_count(torch):
     x = torch.zeros(2, 3)
@@ -175,6 +222,19 @@ def test_failed_ops_do_not_count(torch):
             call()
         assert x._version == 0
     assert x.shape == (2, 3) and x.eq(0).all()
+
+
+@pytest.mark.item("M4.46")
+def test_the_counter_wraps_at_32_bits(torch):
+    x = torch.zeros(1)
+    torch._C._autograd._unsafe_set_version_counter((x,), (2**32 - 1,))
+    assert x._version == 2**32 - 1
+    x.add_(1)
+    assert x._version == 0
+    v = x[:]
+    torch._C._autograd._unsafe_set_version_counter((v,), (2**32 - 1,))
+    v.add_(1)
+    assert x._version == v._version == 0
 
 
 @pytest.mark.item("M4.46")
