@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "core/shape.h"
 #include "ops.h"
+#include "ops/create.h"
 
 /* reshape, permute, reshape; never a view of self, and in its memory format */
 static int rearrange(mt_tensor **out, mt_tensor *self, mt_ints split, mt_ints order, mt_ints joined)
