@@ -162,15 +162,13 @@ static void convert(char *dst, int64_t dst_stride, const char *src, int64_t src_
 #define EACH_SHELL(apply, shell)                                                                   \
     apply(shell, u16) apply(shell, u32) apply(shell, u64) apply(shell, c32) apply(shell, f8e4m3fn) \
         apply(shell, f8e5m2) apply(shell, f8e4m3fnuz) apply(shell, f8e5m2fnuz) apply(shell, f8e8m0fnu)
-#define EACH_PAIR(apply)                                                                                          \
-    EACH_LOOP(apply, u16)                                                                                         \
-    EACH_SHELL(apply, u16)                                                                                        \
-    EACH_LOOP(apply, u32)                                                                                         \
-    EACH_SHELL(apply, u32)                                                                                        \
-    EACH_LOOP(apply, u64) EACH_SHELL(apply, u64) EACH_LOOP(apply, c32) EACH_SHELL(apply, c32)                     \
-        EACH_LOOP(apply, f8e4m3fn) EACH_SHELL(apply, f8e4m3fn) EACH_LOOP(apply, f8e5m2) EACH_SHELL(apply, f8e5m2) \
-            EACH_LOOP(apply, f8e4m3fnuz) EACH_SHELL(apply, f8e4m3fnuz) EACH_LOOP(apply, f8e5m2fnuz)               \
-                EACH_SHELL(apply, f8e5m2fnuz) EACH_LOOP(apply, f8e8m0fnu) EACH_SHELL(apply, f8e8m0fnu)
+#define EACH(apply, shell) EACH_LOOP(apply, shell) EACH_SHELL(apply, shell)
+/* clang-format off */
+#define EACH_PAIR(apply)                                            \
+    EACH(apply, u16) EACH(apply, u32) EACH(apply, u64)              \
+    EACH(apply, c32) EACH(apply, f8e4m3fn) EACH(apply, f8e5m2)      \
+    EACH(apply, f8e4m3fnuz) EACH(apply, f8e5m2fnuz) EACH(apply, f8e8m0fnu)
+/* clang-format on */
 
 EACH_PAIR(PAIR)
 
