@@ -234,7 +234,7 @@ int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const in
         return wrong_inplace_shape(out, ndim, size);
     if (!mt_device_equal(out->device, device))
         return wrong_device(device, out->device);
-    if (!mt_dtype_can_cast(dtype, (mt_dtype)out->dtype))
+    if (!mt_dtype_can_cast(dtype, (mt_dtype)out->dtype) || !mt_cast_exists(dtype, (mt_dtype)out->dtype))
         return cannot_cast(dtype, (mt_dtype)out->dtype);
     return 0;
 }

@@ -177,10 +177,6 @@ static int borrow_loop(mt_pointwise_plan *p, mt_promote promote, bool is_choice)
 {
     static const mt_dtype by_size[9] = {[1] = MT_DTYPE_u8, [2] = MT_DTYPE_i16, [4] = MT_DTYPE_i32, [8] = MT_DTYPE_i64};
 
-    for (int i = is_choice; i < p->n_in; i++)
-        if (!(p->in[i] ? mt_cast_exists((mt_dtype)p->in[i]->dtype, p->row) : p->row != MT_DTYPE_f4e2m1fnx2))
-            return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"copy_\" not implemented for '%s'",
-                                mt_dtype_table[p->row].legacy);
     if (promote == MT_PROMOTE_BOOL && mt_dtype_shares_bits(p->row)) { /* no number here is negative or infinite */
         p->loop = MT_DTYPE_b8;
         p->loop_dtype[1] = p->loop_dtype[p->n_in] = MT_DTYPE_b8;
@@ -241,6 +237,10 @@ static int find_dtypes(mt_pointwise_plan *p, const mt_call *call)
     p->loop = p->row;
     for (int i = 0; i < p->n_in; i++)
         p->loop_dtype[1 + i] = (uint8_t)(has_condition && i == 0 ? MT_DTYPE_b8 : p->row);
+    for (int i = has_condition; i < p->n_in; i++)
+        if (MT_UNLIKELY(p->in[i] ? !mt_cast_exists((mt_dtype)p->in[i]->dtype, p->row) : p->row == MT_DTYPE_f4e2m1fnx2))
+            return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"copy_\" not implemented for '%s'",
+                                mt_dtype_table[MT_DTYPE_f4e2m1fnx2].legacy);
     return MT_UNLIKELY(mt_dtype_is_shell(p->row)) ? borrow_loop(p, promote, has_condition) : 0;
 }
 

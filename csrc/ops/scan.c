@@ -31,6 +31,8 @@ int mt_meta_scan(mt_call *call)
         else
             dtype = mt_dtype_is_integral((mt_dtype)self->dtype, true) ? MT_DTYPE_i64 : (mt_dtype)self->dtype;
     }
+    if (mt_dtype_is_shell(dtype))
+        return mt_meta_refuse_dtype(call->op, dtype);
     return mt_out_prepare(call, 0, dtype, self->ndim, self->size, NULL, self->device, false);
 }
 

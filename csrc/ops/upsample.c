@@ -290,7 +290,7 @@ static int check(const mt_tensor *x, int mode, int spatial, const int64_t *size)
         MT_REQUIRE(x->size[2 + i] > 0 && size[i] > 0, MT_ERR_RUNTIME,
                    "Input and output sizes should be greater than 0, but got input %s output %s",
                    mt_shape_format(&a, x->size + 2, spatial), mt_shape_format(&b, size, spatial));
-    if (!mt_dtype_is_float((mt_dtype)x->dtype) && !bytes)
+    if ((!mt_dtype_is_float((mt_dtype)x->dtype) && !bytes) || mt_dtype_is_shell((mt_dtype)x->dtype))
         return refuse_dtype(x, mode, spatial);
     rc = 0;
 fail:

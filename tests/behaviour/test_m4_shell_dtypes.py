@@ -547,3 +547,53 @@ def test_quantized_dtypes_are_names(torch):
         for make in (lambda: torch.zeros(2, dtype=dtype), lambda: torch.tensor([1], dtype=dtype)):
             with pytest.raises((RuntimeError, TypeError)):
                 make()
+
+
+@pytest.mark.item("M4.54")
+def test_kernels_do_not_meet_dtypes_they_do_not_know(torch):
+    F = torch.nn.functional
+    for name in UNSIGNED + FLOAT8:
+        x = torch.ones(1, 4, 4, 4, dtype=getattr(torch, name))
+        for call in (
+            lambda: F.interpolate(x, scale_factor=2, mode="bilinear"),
+            lambda: F.interpolate(x[0], scale_factor=2, mode="linear"),
+            lambda: F.interpolate(x, scale_factor=2, mode="bicubic"),
+            lambda: F.avg_pool2d(x, 2),
+            lambda: F.max_pool2d(x, 2),
+            lambda: F.layer_norm(x, (4,)),
+            lambda: F.batch_norm(x, torch.ones(4), torch.ones(4)),
+            lambda: F.softmax(x, 1),
+            lambda: F.conv2d(x, x),
+            lambda: x.topk(2),
+            lambda: x.logcumsumexp(0),
+            lambda: x.bernoulli_(),
+        ):
+            with pytest.raises((NotImplementedError, RuntimeError)):
+                call()
+
+
+@pytest.mark.item("M4.54")
+def test_float4_meets_no_other_dtype(torch):
+    x = elements(torch, "float4_e2m1fn_x2", [0x12, 0x34])
+    single = x[0]
+    f = torch.ones(2)
+    for call in (
+        lambda: f * single,
+        lambda: f + x,
+        lambda: torch.add(f, f, out=x),
+        lambda: torch.exp(f, out=x),
+        lambda: torch.sum(f, 0, out=single),
+        lambda: f.masked_fill(f > 0, single),
+        lambda: torch.where(f > 0, f, single),
+        lambda: f.cumsum(0, dtype=x.dtype),
+        lambda: f.sum(dtype=x.dtype),
+        lambda: f.copy_(x),
+        lambda: x.copy_(f),
+        lambda: f.fill_(single),
+        lambda: torch.full((2,), 1.0, dtype=x.dtype),
+        lambda: x.clamp(0, 1),
+        lambda: x.any(),
+    ):
+        with pytest.raises((RuntimeError, TypeError)):
+            call()
+    assert x.view(torch.uint8).tolist() == [0x12, 0x34] and f.tolist() == [1, 1]
