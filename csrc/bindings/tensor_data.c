@@ -468,7 +468,7 @@ int mt_py_tensor_from_storage(mt_tensor **out, PyObject *o, mt_dtype dtype)
 }
 
 /* An object that offers CUDA memory: without a CUDA build there is nothing to do with it. */
-static int from_cuda_interface(PyObject *interface)
+static int refuse_cuda_memory(PyObject *interface)
 {
     static const char *const needed[] = {"shape", "typestr", "data"};
 
@@ -488,29 +488,41 @@ static int from_cuda_interface(PyObject *interface)
     return -1;
 }
 
+/* 0: it offers none. An attribute that cannot be read is none. */
+static int from_cuda_interface(PyObject *data)
+{
+    PyObject *interface = PyObject_GetAttrString(data, "__cuda_array_interface__");
+    int rc;
+
+    if (!interface) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception))
+            return -1;
+        PyErr_Clear();
+        return 0;
+    }
+    rc = refuse_cuda_memory(interface);
+    Py_DECREF(interface);
+    return rc;
+}
+
 /* 1: made, 0: an ordinary object, -1: exception. */
 static int from_object(mt_tensor **out, PyObject *data, mt_dtype dtype, mt_device device, bool copy)
 {
-    PyObject *interface;
     int rc;
 
     if (PyUnicode_Check(data) || PyBytes_Check(data))
         return invalid_type(data);
     if (mt_py_is_tensor(data))
         return from_tensor(out, data, dtype, device, copy) < 0 ? -1 : 1;
-    if (mt_py_is_array(data))
+    if (mt_py_is_array(data)) {
+        if ((Py_TYPE(data)->tp_flags & Py_TPFLAGS_HEAPTYPE) && (rc = from_cuda_interface(data)) != 0)
+            return rc; /* of an array's subclass */
         return from_array(out, data, dtype, device, copy) < 0 ? -1 : 1;
+    }
     if (mt_py_is_array_scalar(data) || PyFloat_Check(data) || PyLong_Check(data))
         return 0;
-    interface = PyObject_GetAttrString(data, "__cuda_array_interface__");
-    if (interface) {
-        rc = from_cuda_interface(interface);
-        Py_DECREF(interface);
+    if ((rc = from_cuda_interface(data)) != 0)
         return rc;
-    }
-    if (!PyErr_ExceptionMatches(PyExc_AttributeError))
-        return -1;
-    PyErr_Clear();
     if (mt_py_is_storage(data))
         return mt_py_tensor_from_storage(out, data, dtype) < 0 ? -1 : 1;
     return 0;
