@@ -280,6 +280,8 @@ static PyObject *wrap_result(mt_bind *b, const mt_py_func *f, PyObject *self, Py
     if (call->op->flags & MT_OPF_LIST_OUT)
         return wrap_list(call);
     if (call->n_outs == 1) {
+        if ((call->op->flags & MT_OPF_FACTORY) && call->variant == MT_VARIANT_FUNCTION)
+            *(call->out[0]->version ? &call->out[0]->version->value : &call->out[0]->own_version) = 0; /* it is new */
         if (b->requires_grad > 0 && mt_py_set_requires_grad(call->out[0]) < 0)
             return mt_py_raise();
         return mt_py_wrap(mt_tensor_move(&call->out[0]));

@@ -195,7 +195,6 @@ static PyObject *from_size(PyTypeObject *type, PyObject *size, mt_device device)
 
 static PyObject *from_sequence(PyTypeObject *type, PyObject *data, mt_device device)
 {
-    PyObject *items;
     mt_storage *s = NULL;
     Py_ssize_t n;
 
@@ -204,31 +203,26 @@ static PyObject *from_sequence(PyTypeObject *type, PyObject *data, mt_device dev
                      Py_TYPE(data)->tp_name);
         return NULL;
     }
-    items = PySequence_Tuple(data);
-    if (!items)
+    n = PySequence_Size(data); /* the sequence may be one that never ends: it is read by index */
+    if (n < 0)
         return NULL;
-    n = PyTuple_GET_SIZE(items);
-    if (mt_storage_new(&s, (size_t)n, device) < 0) {
-        Py_DECREF(items);
-        return mt_py_raise();
-    }
+    MT_PY_TRY(mt_storage_new(&s, (size_t)n, device));
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *item = PyTuple_GET_ITEM(items, i);
+        PyObject *item = PySequence_GetItem(data, i);
         uint8_t byte = 0;
-        int rc = mt_py_to_byte(&byte, item);
+        int rc = item ? mt_py_to_byte(&byte, item) : -1;
 
         if (rc == 0)
             PyErr_Format(PyExc_RuntimeError,
                          "torch.UntypedStorage(): tried to construct a storage from a sequence "
                          "(%s), but one of the items was of type %s instead of int",
                          Py_TYPE(data)->tp_name, Py_TYPE(item)->tp_name);
+        Py_XDECREF(item);
         if (rc != 1 || mt_py_storage_set_byte(s, i, byte) < 0) {
-            Py_DECREF(items);
             mt_storage_unref(s);
             return NULL;
         }
     }
-    Py_DECREF(items);
     return mt_py_storage_wrap_as(s, type);
 }
 

@@ -315,17 +315,45 @@ static int store_item(const filler *f, char *dst, int dim, PyObject *o)
     return store_items(f, dst, dim, o);
 }
 
+/* A list or tuple as it is; of other sequences, which may never end, a list of at most `limit` items. */
+static PyObject *first_items(PyObject *o, int64_t limit)
+{
+    PyObject *list, *iterator, *item;
+    bool failed = false;
+
+    if (PyList_CheckExact(o) || PyTuple_CheckExact(o))
+        return Py_NewRef(o);
+    iterator = PyObject_GetIter(o);
+    if (!iterator) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError))
+            PyErr_SetString(PyExc_TypeError, "not a sequence");
+        return NULL;
+    }
+    list = PyList_New(0);
+    while (list && !failed && PyList_GET_SIZE(list) < limit && (item = PyIter_Next(iterator))) {
+        failed = PyList_Append(list, item) < 0;
+        Py_DECREF(item);
+    }
+    Py_DECREF(iterator);
+    if (PyErr_Occurred())
+        Py_CLEAR(list);
+    return list;
+}
+
 static int store_items(const filler *f, char *dst, int dim, PyObject *o)
 {
     int64_t n = f->shape->size[dim];
-    PyObject *items = PySequence_Fast(o, "not a sequence");
+    PyObject *items = first_items(o, n + 1);
+    Py_ssize_t got;
     int rc = -1;
 
     if (!items)
         return -1;
-    if (PySequence_Fast_GET_SIZE(items) != n) {
-        PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)", (long long)n, dim,
-                     PySequence_Fast_GET_SIZE(items));
+    got = PySequence_Fast_GET_SIZE(items);
+    if (got != n) {
+        if (got > n && (got = PySequence_Size(o)) < 0)
+            goto fail;
+        PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)", (long long)n, dim, got);
         goto fail;
     }
     for (int64_t i = 0; i < n; i++) {

@@ -212,7 +212,7 @@ static int from_one(mt_tensor **out, const target *to, const call *c, PyObject *
     if (Py_TYPE(o) == &mt_Size_Type)
         return from_sizes(out, to, &PyTuple_GET_ITEM(o, 0), PyTuple_GET_SIZE(o));
     if (positional && !PyList_CheckExact(o) && !PyTuple_Check(o)) {
-        rc = as_size(&n, o);
+        rc = PyLong_Check(o) && !PyBool_Check(o) ? 1 : as_size(&n, o);
         if (rc < 0)
             return -1;
         if (rc == 1)

@@ -488,3 +488,64 @@ fail:
     mt_thread.grad_mode = grad_mode;
     return rc;
 }
+
+/* --- poisson --- */
+
+/* Small rates: how many uniform numbers can be multiplied before the product falls to exp(-rate). */
+static double poisson_by_products(double rate, mt_generator *g)
+{
+    double bound = exp(-rate), product = mt_generator_f64(g), count = 0;
+
+    for (; product > bound; count++)
+        product *= mt_generator_f64(g);
+    return count;
+}
+
+/* Large rates: Hoermann's transformed rejection with squeeze (PTRS, 1993); the constants are his. */
+static double poisson_by_rejection(double rate, mt_generator *g)
+{
+    double b = 0.931 + 2.53 * sqrt(rate), a = -0.059 + 0.02483 * b;
+    double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), squeeze = 0.9277 - 3.6224 / (b - 2.0);
+
+    for (;;) {
+        double u = mt_generator_f64(g) - 0.5, v = mt_generator_f64(g), us = 0.5 - fabs(u);
+        double k = floor((2.0 * a / us + b) * u + rate + 0.43);
+
+        if (us >= 0.07 && v <= squeeze)
+            return k;
+        if (k < 0 || (us < 0.013 && v > us))
+            continue;
+        if (log(v) + log(inverse_alpha) - log(a / (us * us) + b) <= k * log(rate) - rate - lgamma(k + 1))
+            return k;
+    }
+}
+
+int mt_impl_poisson(mt_tensor **out, mt_tensor *self, mt_generator *generator)
+{
+    mt_generator *g = generator ? generator : mt_generator_default();
+    mt_tensor *rates = NULL, *result = NULL;
+    double *data;
+    int rc = -1;
+
+    *out = NULL;
+    MT_REQUIRE(mt_dtype_is_float((mt_dtype)self->dtype), MT_ERR_NOT_IMPLEMENTED,
+               "\"poisson_cpu\" not implemented for '%s'", mt_dtype_table[self->dtype].legacy);
+    MT_TRY(mt_tensor_new_like(&result, self, (mt_dtype)self->dtype));
+    if (self->device.type != MT_DEVICE_META && self->numel > 0) {
+        MT_TRY(mt_tensor_new(&rates, MT_DTYPE_f64, self->ndim, self->size, MT_CPU));
+        MT_TRY(mt_tensor_assign(rates, self));
+        data = (double *)(void *)mt_tensor_mutable_data(rates);
+        for (int64_t i = 0; i < self->numel; i++)
+            MT_REQUIRE(data[i] >= 0, MT_ERR_RUNTIME, "invalid Poisson rate, expected rate to be non-negative");
+        for (int64_t i = 0; i < self->numel; i++)
+            if (data[i] > 0 && !isinf(data[i]))
+                data[i] = data[i] < 10 ? poisson_by_products(data[i], g) : poisson_by_rejection(data[i], g);
+        MT_TRY(mt_tensor_assign(result, rates));
+    }
+    *out = mt_tensor_move(&result);
+    rc = 0;
+fail:
+    mt_tensor_clear(&rates);
+    mt_tensor_clear(&result);
+    return rc;
+}

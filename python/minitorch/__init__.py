@@ -101,6 +101,32 @@ def set_default_dtype(d, /):
     _C._set_default_dtype(d)
 
 
+def set_default_tensor_type(t, /):
+    """set_default_tensor_type(t): the default dtype by the name or the legacy class of a tensor (deprecated)."""
+    import warnings
+
+    if isinstance(t, str):
+        from minitorch.storage import _class_named
+
+        t = _class_named(t)
+    if type(t) is not type(_C._tensor_type("torch.FloatTensor")):
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    if t.is_cuda:
+        from minitorch import cuda
+
+        if not cuda.is_available():
+            raise TypeError(
+                "type %s not available. Torch not compiled with CUDA enabled." % repr(t).split("'")[1]
+            )
+    _C._set_default_dtype(t.dtype)
+    warnings.warn(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() "
+        "and torch.set_default_device() as alternatives.",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
 def typename(obj, /):
     """typename(obj) -> str: the name of the type of `obj`; for tensors the legacy name ('torch.FloatTensor')."""
     if isinstance(obj, Tensor):
