@@ -83,8 +83,7 @@ static double kaiser_point(const shape *s, int64_t i, int64_t n)
     return scaled_bessel(reduced) / scaled_bessel(beta) * exp(reduced - beta);
 }
 
-static int window(mt_tensor **out, const char *name, int64_t length, bool periodic, point_fn *point, shape s,
-                  options o)
+static int window(mt_tensor **out, const char *name, int64_t length, bool periodic, point_fn *point, shape s, options o)
 {
     mt_tensor *points = NULL, *result = NULL;
     int64_t n = periodic ? length + 1 : length;
