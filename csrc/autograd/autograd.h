@@ -155,6 +155,8 @@ int mt_engine_will_execute(bool *out, mt_node *n);
 int mt_engine_queue_callback(int (*run)(void *ctx), void (*destroy)(void *ctx), void *ctx);
 /* The node that is being run, or NULL. */
 mt_node *mt_engine_current_node(void);
+/* The number of the run, or -1. */
+int64_t mt_engine_current_run(void);
 
 /* Runs body on another thread and waits, giving the lock to it; an exception that body leaves is
    carried over. Used when runs are nested deeply, so that no stack overflows. May stay NULL: then

@@ -422,6 +422,11 @@ bool mt_engine_is_running(void)
     return mine.run != NULL;
 }
 
+int64_t mt_engine_current_run(void)
+{
+    return mine.run ? (int64_t)mine.run->id : -1;
+}
+
 mt_node *mt_engine_current_node(void)
 {
     return mine.run ? mine.run->current : NULL;

@@ -371,6 +371,10 @@ PyObject *mt_py_call(const mt_py_func *f, PyObject *self, PyObject *const *args,
             break;
         mt_bind_clear(&b);
     }
+    if (rc == 1 && MT_UNLIKELY(b.call.op->flags & MT_OPF_DEPRECATED) && mt_py_warn_deprecated(f, b.call.op) < 0) {
+        mt_bind_clear(&b);
+        return mt_py_raise();
+    }
     if (rc == 1) {
         if (MT_UNLIKELY(b.n_overloaded > 0 || (mt_thread.slow & MT_SLOW_MODE)))
             result = mt_py_torch_function_call(f, self, args, nargs, kwnames, b.overloaded, b.n_overloaded);

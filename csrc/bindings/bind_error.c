@@ -3,6 +3,7 @@
    types of multi-output results. */
 #include <string.h>
 
+#include "base/error.h"
 #include "base/strbuf.h"
 #include "bindings/bind_internal.h"
 
@@ -86,6 +87,32 @@ static void put_signature(mt_strbuf *s, const mt_py_func *f, const mt_op *op)
                                  : ", *, ",
                          op->n_outs == 1 ? "Tensor" : "tuple of Tensors");
     mt_strbuf_puts(s, ")");
+}
+
+int mt_py_warn_deprecated(const mt_py_func *f, const mt_op *op)
+{
+    static bool *done; /* by function */
+    mt_strbuf s = MT_STRBUF_INIT;
+    int rc = -1;
+
+    if (!done && !(done = PyMem_Calloc((size_t)mt_py_func_count, sizeof(*done))))
+        return mt_error_set(MT_ERR_MEMORY, "%s(): out of memory", f->name);
+    if (done[f->id] && !mt_warn_get_always())
+        return 0;
+    mt_strbuf_printf(&s, "This overload of %s is deprecated:\n\t%s", f->name, f->name);
+    put_signature(&s, f, op);
+    for (int i = 0; i < f->n_overloads; i++)
+        if (!(f->overloads[i]->flags & MT_OPF_DEPRECATED)) {
+            mt_strbuf_printf(&s, "\nUse\n\t%s", f->name);
+            put_signature(&s, f, f->overloads[i]);
+            break;
+        }
+    if (s.failed)
+        mt_error_set(MT_ERR_MEMORY, "%s(): out of memory", f->name);
+    else
+        rc = mt_warn_once(&done[f->id], MT_WARN_USER, s.data);
+    mt_strbuf_clear(&s);
+    return rc;
 }
 
 /* Index of the argument of `op` that a keyword names, or -1. */

@@ -15,9 +15,12 @@ int64_t *mt_bind_ints(mt_bind *b, Py_ssize_t n);
 /* The TypeError for a call that fits no overload; NULL. */
 PyObject *mt_py_bind_error(const mt_py_func *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames);
+/* Once per function: the signature that was used is an old one. C error. */
+int mt_py_warn_deprecated(const mt_py_func *f, const mt_op *op);
 PyObject *mt_py_arg_name(const mt_op *op, int k);
 /* Struct sequence type of a multi-output op, made at first use; borrowed. */
 PyTypeObject *mt_py_struct_type(const mt_op *op, bool given);
+PyObject *mt_py_struct_types(void); /* name -> type of those made so far; a new reference */
 int mt_py_set_requires_grad(mt_tensor *t);
 int mt_py_bind_init(void);
 

@@ -129,6 +129,11 @@ int mt_py_numpy_init(PyObject *module);
 int mt_py_testing_init(PyObject *module);
 int mt_py_torch_function_init(PyObject *module);
 int mt_py_module_functions_init(PyObject *module);
+int mt_py_state_init(PyObject *module);
+int mt_py_autocast_state_init(PyObject *module);
+int mt_py_inspect_init(PyObject *module);
+/* _VariableFunctionsClass, its instance and the types of results (function_table.c). */
+int mt_py_function_table_init(PyObject *module);
 PyBufferProcs *mt_py_tensor_buffer(void);
 
 #endif

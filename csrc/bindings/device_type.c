@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/strbuf.h"
 #include "bindings/bindings_internal.h"
 
 typedef struct device_object {
     PyObject_HEAD mt_device device;
 } device_object;
 
-static const char *const type_names[MT_DEVICE_TYPE_COUNT] = {"cpu", "cuda", "meta"};
 static mt_device default_device = {MT_DEVICE_CPU, -1};
 
 mt_device mt_py_default_device(void)
@@ -34,35 +35,74 @@ mt_device mt_py_device_of(PyObject *o)
     return ((device_object *)o)->device;
 }
 
+static int parse_index(mt_device *out, const char *text, const char *digits)
+{
+    char *end;
+    long index = strtol(digits, &end, 10);
+
+    if (digits[0] < '0' || digits[0] > '9' || *end || (digits[0] == '0' && digits[1])) {
+        PyErr_Format(PyExc_RuntimeError, "Invalid device string: '%s'", text);
+        return -1;
+    }
+    if (index > 127) {
+        PyErr_Format(PyExc_RuntimeError, "Device index must be between 0 and 127, got %ld", index);
+        return -1;
+    }
+    out->index = (int8_t)index;
+    return 1;
+}
+
+static int raise_unknown_type(const char *text, size_t n)
+{
+    mt_strbuf s = MT_STRBUF_INIT;
+
+    mt_strbuf_puts(&s, "Expected one of ");
+    for (int i = 0; i < MT_DEVICE_NAME_COUNT; i++)
+        mt_strbuf_printf(&s, "%s%s", i ? ", " : "", mt_device_names[i]);
+    mt_strbuf_printf(&s, " device type at start of device string: %.*s", (int)(n < 64 ? n : 64), text);
+    if (s.failed)
+        PyErr_NoMemory();
+    else
+        PyErr_SetString(PyExc_RuntimeError, s.data);
+    mt_strbuf_clear(&s);
+    return -1;
+}
+
 static int parse(mt_device *out, const char *text)
 {
     const char *colon = strchr(text, ':');
     size_t n = colon ? (size_t)(colon - text) : strlen(text);
-    char name[64];
 
-    for (int i = 0; i < MT_DEVICE_TYPE_COUNT; i++)
-        if (strlen(type_names[i]) == n && strncmp(text, type_names[i], n) == 0) {
+    for (int i = 0; i < MT_DEVICE_NAME_COUNT; i++)
+        if (strlen(mt_device_names[i]) == n && strncmp(text, mt_device_names[i], n) == 0) {
             out->type = (int8_t)i;
             out->index = -1;
-            if (colon) {
-                char *end;
-                long index = strtol(colon + 1, &end, 10);
-
-                if (colon[1] < '0' || colon[1] > '9' || *end || (colon[1] == '0' && colon[2])) {
-                    PyErr_Format(PyExc_RuntimeError, "Invalid device string: '%s'", text);
-                    return -1;
-                }
-                if (index > 127) {
-                    PyErr_Format(PyExc_RuntimeError, "Device index must be between 0 and 127, got %ld", index);
-                    return -1;
-                }
-                out->index = (int8_t)index;
-            }
-            return 1;
+            return colon ? parse_index(out, text, colon + 1) : 1;
         }
-    PyOS_snprintf(name, sizeof(name), "%.*s", (int)n, text);
-    PyErr_Format(PyExc_RuntimeError, "Expected one of cpu, cuda, meta device type at start of device string: %s", name);
-    return -1;
+    return raise_unknown_type(text, n);
+}
+
+/* A bare number is a device of the accelerator, and there must be one. */
+static int accelerator(mt_device *out, PyObject *number)
+{
+    long index = PyLong_AsLong(number);
+
+    if (index == -1 && PyErr_Occurred())
+        return -1;
+    if (index < 0 || index > 127) {
+        PyErr_Format(PyExc_RuntimeError, "Device index must be between 0 and 127, got %ld", index);
+        return -1;
+    }
+    out->type = MT_DEVICE_CUDA;
+    out->index = -1;
+    if (mt_device_check(out) < 0) {
+        mt_error_clear();
+        PyErr_Clear();
+        PyErr_Format(PyExc_RuntimeError, "device %ld: there is no accelerator here", index);
+        return -1;
+    }
+    out->index = (int8_t)index;
+    return 1;
 }
 
 int mt_py_to_device(mt_device *out, PyObject *o)
@@ -76,20 +116,7 @@ int mt_py_to_device(mt_device *out, PyObject *o)
 
         return text ? parse(out, text) : -1;
     }
-    if (PyLong_Check(o) && !PyBool_Check(o)) {
-        long index = PyLong_AsLong(o);
-
-        if (index == -1 && PyErr_Occurred())
-            return -1;
-        if (index < 0 || index > 127) {
-            PyErr_SetString(PyExc_RuntimeError, "Device index must not be negative");
-            return -1;
-        }
-        out->type = MT_DEVICE_CUDA;
-        out->index = (int8_t)index;
-        return 1;
-    }
-    return 0;
+    return PyLong_Check(o) && !PyBool_Check(o) ? accelerator(out, o) : 0;
 }
 
 static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -146,8 +173,8 @@ static PyObject *device_repr(PyObject *o)
     mt_device d = mt_py_device_of(o);
 
     if (d.index >= 0)
-        return PyUnicode_FromFormat("device(type='%s', index=%d)", type_names[d.type], d.index);
-    return PyUnicode_FromFormat("device(type='%s')", type_names[d.type]);
+        return PyUnicode_FromFormat("device(type='%s', index=%d)", mt_device_names[d.type], d.index);
+    return PyUnicode_FromFormat("device(type='%s')", mt_device_names[d.type]);
 }
 
 static PyObject *device_str(PyObject *o)
@@ -177,7 +204,7 @@ static PyObject *device_compare(PyObject *a, PyObject *b, int op)
 static PyObject *device_type(PyObject *o, void *closure)
 {
     (void)closure;
-    return PyUnicode_FromString(type_names[mt_py_device_of(o).type]);
+    return PyUnicode_FromString(mt_device_names[mt_py_device_of(o).type]);
 }
 
 static PyObject *device_index(PyObject *o, void *closure)
@@ -196,8 +223,8 @@ static PyObject *device_reduce(PyObject *o, PyObject *unused)
 
     (void)unused;
     if (d.index < 0)
-        return Py_BuildValue("O(s)", &mt_Device_Type, type_names[d.type]);
-    return Py_BuildValue("O(si)", &mt_Device_Type, type_names[d.type], (int)d.index);
+        return Py_BuildValue("O(s)", &mt_Device_Type, mt_device_names[d.type]);
+    return Py_BuildValue("O(si)", &mt_Device_Type, mt_device_names[d.type], (int)d.index);
 }
 
 static PyObject *device_module(PyObject *o, void *closure)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bindings/bindings_internal.h"
+#include "core/layout.h"
 
 static PyObject *dtype_objects[MT_DTYPE_COUNT];
 
@@ -27,6 +28,31 @@ static bool is_quantized(PyObject *o)
 static const char *name_of(PyObject *o)
 {
     return is_quantized(o) ? quantized[mt_py_dtype_of(o) - MT_DTYPE_COUNT].name : mt_dtype_name(mt_py_dtype_of(o));
+}
+
+/* "f32", "b8", "f8e4m3fn": the letter of the kind, the bits, and what else the name says. */
+static PyObject *dtype_short_name(PyObject *o)
+{
+    mt_dtype d = mt_py_dtype_of(o);
+    const char *name = name_of(o), *rest = strchr(name, '_');
+    char letter, text[32];
+    size_t n = 0;
+
+    if (is_quantized(o))
+        return PyUnicode_FromString(name);
+    letter = d == MT_DTYPE_b8               ? 'b'
+             : mt_dtype_is_complex(d)       ? 'c'
+             : mt_dtype_is_float(d) || rest ? 'f'
+             : mt_dtype_table[d].is_signed  ? 'i'
+                                            : 'u';
+    if (!rest)
+        return PyUnicode_FromFormat("%s%c%d", d == MT_DTYPE_bf16 ? "b" : "", letter, (int)mt_dtype_size(d) * 8);
+    text[n++] = letter;
+    for (name += strlen("float"); *name && n + 1 < sizeof(text); name++)
+        if (*name != '_')
+            text[n++] = *name;
+    text[n] = '\0';
+    return PyUnicode_FromString(text);
 }
 
 PyObject *mt_py_dtype_get(mt_dtype d)
@@ -71,6 +97,8 @@ static PyObject *dtype_get(PyObject *o, void *closure)
         return PyBool_FromLong(mt_dtype_table[d].is_signed);
     case 3:
         return PyLong_FromSize_t(mt_dtype_size(d));
+    case 4:
+        return dtype_short_name(o);
     default:
         return PyUnicode_FromString("minitorch");
     }
@@ -99,7 +127,8 @@ static PyObject *dtype_to_complex(PyObject *o, PyObject *unused)
 static PyGetSetDef dtype_getset[] = {
     {"is_floating_point", dtype_get, NULL, NULL, (void *)0}, {"is_complex", dtype_get, NULL, NULL, (void *)1},
     {"is_signed", dtype_get, NULL, NULL, (void *)2},         {"itemsize", dtype_get, NULL, NULL, (void *)3},
-    {"__module__", dtype_get, NULL, NULL, (void *)4},        {NULL, NULL, NULL, NULL, NULL},
+    {"abbr", dtype_get, NULL, NULL, (void *)4},              {"__module__", dtype_get, NULL, NULL, (void *)5},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMethodDef dtype_methods[] = {
@@ -119,14 +148,14 @@ PyTypeObject mt_Dtype_Type = {
     .tp_doc = "Type of the elements of a tensor.",
 };
 
-/* --- layout and memory_format: named singletons --- */
+/* --- layout, memory_format, qscheme: named singletons --- */
 
 typedef struct named {
     PyObject_HEAD const char *name;
     int value;
 } named;
 
-static PyObject *layout_objects[1], *format_objects[4];
+static PyObject *layout_objects[MT_LAYOUT_COUNT], *format_objects[4];
 
 static PyObject *named_repr(PyObject *o)
 {
@@ -172,10 +201,19 @@ PyTypeObject mt_MemoryFormat_Type = {
     .tp_getset = named_getset,
 };
 
+/* Quantized tensors do not exist here; programs compare and pickle the names. */
+static PyTypeObject QScheme_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch.qscheme",
+    .tp_basicsize = sizeof(named),
+    .tp_repr = named_repr,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_methods = named_methods,
+    .tp_getset = named_getset,
+};
+
 PyObject *mt_py_layout_get(int layout)
 {
-    (void)layout;
-    return Py_NewRef(layout_objects[0]);
+    return Py_NewRef(layout_objects[layout]);
 }
 
 PyObject *mt_py_memory_format_get(int format)
@@ -266,13 +304,14 @@ static int info_dtype(mt_dtype *out, PyObject *args, PyObject *kwargs, const cha
     }
     if (is_float && !mt_dtype_is_differentiable(*out)) {
         PyErr_Format(PyExc_TypeError,
-                     "torch.finfo() requires a floating point input type. Use torch.iinfo to handle '%s'",
-                     "torch.finfo");
+                     "torch.finfo() requires a floating point dtype, not torch.%s; torch.iinfo describes integers",
+                     mt_dtype_name(*out));
         return -1;
     }
     if (!is_float && !mt_dtype_is_integral(*out, false)) {
-        PyErr_Format(PyExc_TypeError, "torch.iinfo() requires an integer input type. Use torch.finfo to handle '%s'",
-                     "torch.iinfo");
+        PyErr_Format(PyExc_TypeError,
+                     "torch.iinfo() requires an integer dtype, not torch.%s; torch.finfo describes floating point",
+                     mt_dtype_name(*out));
         return -1;
     }
     return 0;
@@ -362,9 +401,13 @@ static PyObject *finfo_repr(PyObject *o)
 static PyObject *iinfo_repr(PyObject *o)
 {
     PyObject *min = iinfo_get(o, (void *)2), *max = iinfo_get(o, (void *)1), *result = NULL;
+    char text[128];
 
-    if (min && max)
-        result = PyUnicode_FromFormat("iinfo(min=%S, max=%S, dtype=%s)", min, max, mt_dtype_name(((info *)o)->dtype));
+    if (min && max) {
+        snprintf(text, sizeof(text), "iinfo(min=%.6g, max=%.6g, dtype=%s)", PyLong_AsDouble(min), PyLong_AsDouble(max),
+                 mt_dtype_name(((info *)o)->dtype));
+        result = PyUnicode_FromString(text);
+    }
     Py_XDECREF(min);
     Py_XDECREF(max);
     return result;
@@ -429,8 +472,11 @@ static int add(PyObject *module, const char *name, PyObject *o)
     return o ? PyModule_AddObjectRef(module, name, o) : -1;
 }
 
+/* Singletons cannot be made by calling their type. */
 static int ready(PyObject *module, const char *name, PyTypeObject *type)
 {
+    if (!type->tp_new)
+        type->tp_flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION;
     if (PyType_Ready(type) < 0)
         return -1;
     return add(module, name, (PyObject *)type);
@@ -439,10 +485,12 @@ static int ready(PyObject *module, const char *name, PyTypeObject *type)
 int mt_py_small_types_init(PyObject *module)
 {
     static const char *const formats[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
+    static const char *const schemes[] = {"per_tensor_affine", "per_channel_affine", "per_tensor_symmetric",
+                                          "per_channel_symmetric", "per_channel_affine_float_qparams"};
 
     if (ready(module, "dtype", &mt_Dtype_Type) < 0 || ready(module, "layout", &mt_Layout_Type) < 0 ||
         ready(module, "memory_format", &mt_MemoryFormat_Type) < 0 || ready(module, "finfo", &mt_Finfo_Type) < 0 ||
-        ready(module, "iinfo", &mt_Iinfo_Type) < 0)
+        ready(module, "iinfo", &mt_Iinfo_Type) < 0 || ready(module, "qscheme", &QScheme_Type) < 0)
         return -1;
     for (int i = 0; i < MT_DTYPE_COUNT; i++) {
         mt_py_dtype *o = PyObject_New(mt_py_dtype, &mt_Dtype_Type);
@@ -465,13 +513,23 @@ int mt_py_small_types_init(PyObject *module)
         if (add(module, quantized[i].name, (PyObject *)o) < 0)
             return -1;
     }
-    layout_objects[0] = named_new(&mt_Layout_Type, "strided", 0);
-    if (add(module, "strided", layout_objects[0]) < 0)
-        return -1;
+    for (int i = 0; i < MT_LAYOUT_COUNT; i++) {
+        layout_objects[i] = named_new(&mt_Layout_Type, mt_layout_names[i], i);
+        if (add(module, mt_layout_names[i], layout_objects[i]) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < MT_COUNTOF(schemes); i++) {
+        PyObject *scheme = named_new(&QScheme_Type, schemes[i], (int)i);
+        int rc = add(module, schemes[i], scheme);
+
+        Py_XDECREF(scheme);
+        if (rc < 0)
+            return -1;
+    }
     for (int i = 0; i < 4; i++) {
         format_objects[i] = named_new(&mt_MemoryFormat_Type, formats[i], i);
         if (add(module, formats[i], format_objects[i]) < 0)
             return -1;
     }
-    return 0;
+    return add(module, "legacy_contiguous_format", format_objects[0]);
 }

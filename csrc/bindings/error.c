@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 
-static PyObject *accelerator_error, *out_of_memory_error;
+static PyObject *accelerator_error, *out_of_memory_error, *linalg_error;
 
 static PyObject *exception_of(mt_error_kind kind)
 {
@@ -15,6 +15,8 @@ static PyObject *exception_of(mt_error_kind kind)
         return accelerator_error;
     case MT_ERR_CUDA_MEMORY:
         return out_of_memory_error;
+    case MT_ERR_LINALG:
+        return linalg_error;
     case MT_ERR_VALUE:
         return PyExc_ValueError;
     case MT_ERR_TYPE:
@@ -75,15 +77,27 @@ static void acquire_lock(void *token)
         PyEval_RestoreThread(token);
 }
 
+/* Borrowed from the module. */
+static PyObject *add_exception(PyObject *module, const char *path, const char *name, PyObject *base)
+{
+    PyObject *type = PyErr_NewException(path, base, NULL);
+
+    if (type && PyModule_AddObjectRef(module, name, type) < 0)
+        Py_CLEAR(type);
+    Py_XDECREF(type);
+    return type;
+}
+
 int mt_py_error_init(PyObject *module)
 {
     static const mt_lock_hooks hooks = {release_lock, acquire_lock};
 
-    accelerator_error = PyErr_NewException("minitorch.AcceleratorError", PyExc_RuntimeError, NULL);
-    out_of_memory_error = PyErr_NewException("minitorch.OutOfMemoryError", PyExc_RuntimeError, NULL);
-    if (!accelerator_error || !out_of_memory_error ||
-        PyModule_AddObjectRef(module, "AcceleratorError", accelerator_error) < 0 ||
-        PyModule_AddObjectRef(module, "OutOfMemoryError", out_of_memory_error) < 0)
+    if (!add_exception(module, "minitorch.FatalError", "FatalError", PyExc_Exception) ||
+        !(accelerator_error =
+              add_exception(module, "minitorch.AcceleratorError", "AcceleratorError", PyExc_RuntimeError)) ||
+        !(out_of_memory_error =
+              add_exception(module, "minitorch.OutOfMemoryError", "OutOfMemoryError", PyExc_RuntimeError)) ||
+        !(linalg_error = add_exception(module, "minitorch._C._LinAlgError", "_LinAlgError", PyExc_RuntimeError)))
         return -1;
     mt_warn_install(warn);
     mt_lock_hooks_install(&hooks);

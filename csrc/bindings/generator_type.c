@@ -42,10 +42,9 @@ static PyObject *generator_new(PyTypeObject *type, PyObject *args, PyObject *kwa
         if (rc != 1)
             return NULL;
     }
-    if (device.type == MT_DEVICE_META) {
-        PyErr_SetString(PyExc_RuntimeError, "Generator(): device type meta has no generator");
-        return NULL;
-    }
+    if (device.type >= MT_DEVICE_META)
+        return PyErr_Format(PyExc_RuntimeError, "Generator(): the device type %s has no generator",
+                            mt_device_names[device.type]);
     self = (generator_object *)type->tp_alloc(type, 0);
     if (self && mt_generator_new(&self->g, device) < 0) {
         Py_DECREF(self);
@@ -80,8 +79,8 @@ static int seed_of(uint64_t *out, PyObject *o)
         Py_XDECREF(index);
         return rc;
     }
-    if (!PyLong_Check(o)) {
-        PyErr_Format(PyExc_TypeError, "manual_seed expected a long, but got %s", Py_TYPE(o)->tp_name);
+    if (!PyLong_Check(o) || PyBool_Check(o)) {
+        PyErr_Format(PyExc_RuntimeError, "manual_seed(): expected an int, but got %s", Py_TYPE(o)->tp_name);
         return -1;
     }
     value = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -95,7 +94,7 @@ static int seed_of(uint64_t *out, PyObject *o)
             return 0;
         PyErr_Clear();
     }
-    PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
+    PyErr_SetString(PyExc_ValueError, "manual_seed(): Overflow, a seed is from -2**63 to 2**64 - 1");
     return -1;
 }
 
@@ -174,11 +173,54 @@ static PyObject *get_device(PyObject *o, void *closure)
     return mt_py_device_new(((generator_object *)o)->g->device);
 }
 
-static PyObject *get_default(PyObject *module, PyObject *unused)
+/* CPU streams have no offset and are not captured in graphs. */
+static PyObject *no_offset(PyObject *o, PyObject *args)
+{
+    (void)o, (void)args;
+    PyErr_SetString(PyExc_RuntimeError, "a generator of the CPU has no offset");
+    return NULL;
+}
+
+static PyObject *no_graph(PyObject *o, PyObject *args)
+{
+    (void)o, (void)args;
+    PyErr_SetString(PyExc_NotImplementedError, "graph-safe state is not there for a generator of the CPU");
+    return NULL;
+}
+
+/* (Generator, (device,), (seed, offset, state)), as PyTorch pickles it. */
+static PyObject *reduce(PyObject *o, PyObject *unused)
+{
+    PyObject *device = get_device(o, NULL), *seed_value = initial_seed(o, NULL), *state = get_state(o, NULL);
+
+    (void)unused;
+    if (device && seed_value && state)
+        return Py_BuildValue("(O(N)(NON))", &mt_Generator_Type, device, seed_value, Py_None, state);
+    Py_XDECREF(device);
+    Py_XDECREF(seed_value);
+    Py_XDECREF(state);
+    return NULL;
+}
+
+static PyObject *set_pickled(PyObject *o, PyObject *pickled)
+{
+    PyObject *seed_value, *offset, *state, *done;
+
+    if (!PyTuple_Check(pickled) || !PyArg_ParseTuple(pickled, "OOO:__setstate__", &seed_value, &offset, &state))
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "__setstate__(): expected a tuple of three");
+    if (!(done = manual_seed(o, seed_value)))
+        return NULL;
+    Py_DECREF(done);
+    if (!(done = set_state(o, state)))
+        return NULL;
+    Py_DECREF(done);
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_default(void)
 {
     mt_generator *g = mt_generator_default();
 
-    (void)module, (void)unused;
     if (!g)
         return mt_py_raise();
     if (!g->py) {
@@ -194,7 +236,13 @@ static PyMethodDef generator_methods[] = {
     {"initial_seed", initial_seed, METH_NOARGS, "initial_seed() -> int"},
     {"get_state", get_state, METH_NOARGS, "get_state() -> Tensor: 5056 bytes, uint8."},
     {"set_state", set_state, METH_O, "set_state(state)"},
-    {"clone_state", clone_state, METH_NOARGS, "clone_state() -> Generator"},
+    {"clone_state", clone_state, METH_NOARGS, "clone_state() -> Generator: another one, from here on with the same stream."},
+    {"get_offset", no_offset, METH_NOARGS, "get_offset(): only for CUDA; RuntimeError here."},
+    {"set_offset", no_offset, METH_O, "set_offset(offset): only for CUDA; RuntimeError here."},
+    {"graphsafe_get_state", no_graph, METH_NOARGS, "graphsafe_get_state(): only for CUDA; NotImplementedError here."},
+    {"graphsafe_set_state", no_graph, METH_O, "graphsafe_set_state(state): only for CUDA; NotImplementedError here."},
+    {"__reduce__", reduce, METH_NOARGS, NULL},
+    {"__setstate__", set_pickled, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PyGetSetDef generator_getset[] = {
@@ -213,14 +261,16 @@ PyTypeObject mt_Generator_Type = {
     .tp_doc = "Generator(device='cpu'): a stream of random numbers.",
 };
 
-static PyMethodDef functions[] = {
-    {"_default_generator", get_default, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL},
-};
-
 int mt_py_generator_init(PyObject *module)
 {
-    if (PyType_Ready(&mt_Generator_Type) < 0 || PyModule_AddFunctions(module, functions) < 0)
+    PyObject *standard;
+    int rc;
+
+    if (PyType_Ready(&mt_Generator_Type) < 0 || !(standard = get_default()))
+        return -1;
+    rc = PyModule_AddObjectRef(module, "default_generator", standard);
+    Py_DECREF(standard);
+    if (rc < 0)
         return -1;
     return PyModule_AddObjectRef(module, "Generator", (PyObject *)&mt_Generator_Type);
 }

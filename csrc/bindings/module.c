@@ -6,14 +6,14 @@
 #include "core/backend.h"
 #include "cpu/isa.h"
 
-static int add_space(PyObject *module, const char *name, PyMethodDef *functions, PyMethodDef *more)
+static int add_space(PyObject *module, const char *name, PyMethodDef *functions)
 {
     PyObject *space = PyModule_New(name);
     int rc = -1;
 
     if (!space)
         return -1;
-    if (PyModule_AddFunctions(space, functions) == 0 && (!more || PyModule_AddFunctions(space, more) == 0))
+    if (PyModule_AddFunctions(space, functions) == 0)
         rc = PyModule_AddObjectRef(module, name, space);
     Py_DECREF(space);
     return rc;
@@ -79,6 +79,7 @@ MT_EXPORT PyMODINIT_FUNC PyInit__C(void)
         mt_py_error_init,      mt_py_small_types_init, mt_py_device_init,           mt_py_size_init,
         mt_py_generator_init,  mt_py_storage_init,     mt_py_tensor_type_init,      mt_py_torch_function_init,
         mt_py_tensor_new_init, mt_py_autograd_init,    mt_py_module_functions_init, mt_py_numpy_init,
+        mt_py_state_init,      mt_py_autocast_state_init, mt_py_inspect_init,       mt_py_function_table_init,
         mt_py_testing_init,
     };
     PyObject *module;
@@ -96,9 +97,8 @@ MT_EXPORT PyMODINIT_FUNC PyInit__C(void)
         if (inits[i](module) < 0)
             goto fail;
     if (add_backend(module) < 0 || mt_py_bind_init() < 0 ||
-        add_space(module, "_VariableFunctions", mt_py_functions, mt_py_creation_functions) < 0 ||
-        add_space(module, "_nn", mt_py_nn, NULL) < 0 || add_space(module, "_linalg", mt_py_linalg, NULL) < 0 ||
-        add_space(module, "_fft", mt_py_fft, NULL) < 0 || add_space(module, "_special", mt_py_special, NULL) < 0)
+        add_space(module, "_nn", mt_py_nn) < 0 || add_space(module, "_linalg", mt_py_linalg) < 0 ||
+        add_space(module, "_fft", mt_py_fft) < 0 || add_space(module, "_special", mt_py_special) < 0)
         goto fail;
     return module;
 fail:

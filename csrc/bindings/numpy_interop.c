@@ -384,13 +384,11 @@ static int make_exportable(mt_tensor **out, mt_tensor *t)
 
 static int refuse_export(mt_tensor *t)
 {
-    static const char *const device_names[MT_DEVICE_TYPE_COUNT] = {"cpu", "cuda", "meta"};
-
     if (t->device.type != MT_DEVICE_CPU)
         PyErr_Format(PyExc_TypeError,
                      "can't convert %s%s device type tensor to numpy. Use Tensor.cpu() to copy the "
                      "tensor to host memory first.",
-                     device_names[t->device.type], t->device.type == MT_DEVICE_CUDA ? ":0" : "");
+                     mt_device_names[t->device.type], t->device.type == MT_DEVICE_CUDA ? ":0" : "");
     else if (mt_thread.grad_mode && mt_tensor_requires_grad(t))
         PyErr_SetString(PyExc_RuntimeError, "Can't call numpy() on Tensor that requires grad. Use "
                                             "tensor.detach().numpy() instead.");

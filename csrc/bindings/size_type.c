@@ -20,6 +20,27 @@ PyObject *mt_py_size_new(const int64_t *size, int ndim)
     return self;
 }
 
+/* An entry: whatever is an index, as an int of 64 bits; also an integer tensor with one element. */
+static int entry(int64_t *out, PyObject *item)
+{
+    PyObject *index;
+    int rc;
+
+    if (PyBool_Check(item)) {
+        *out = item == Py_True;
+        return 1;
+    }
+    if (PyLong_Check(item) || !PyIndex_Check(item))
+        return mt_py_to_int(out, item);
+    index = PyNumber_Index(item);
+    if (!index && !PyErr_ExceptionMatches(PyExc_TypeError))
+        return -1;
+    PyErr_Clear();
+    rc = index ? mt_py_to_int(out, index) : 0;
+    Py_XDECREF(index);
+    return rc;
+}
+
 static PyObject *size_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     PyObject *self = PyTuple_Type.tp_new(type, args, kwargs);
@@ -27,21 +48,14 @@ static PyObject *size_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     for (Py_ssize_t i = 0; self && i < PyTuple_GET_SIZE(self); i++) {
         PyObject *item = PyTuple_GET_ITEM(self, i);
         int64_t value;
-        int rc;
+        int rc = entry(&value, item);
 
-        if (PyLong_CheckExact(item))
+        if (rc == 1 && PyLong_CheckExact(item))
             continue;
-        rc = PyBool_Check(item) ? 1 : mt_py_to_int(&value, item);
-        if (PyBool_Check(item))
-            value = item == Py_True;
         if (rc == 0)
             PyErr_Format(PyExc_TypeError, "torch.Size() takes an iterable of 'int' (item %zd is '%s')", i,
                          Py_TYPE(item)->tp_name);
-        if (rc != 1) {
-            Py_DECREF(self);
-            return NULL;
-        }
-        if (!(item = PyLong_FromLongLong(value))) {
+        if (rc != 1 || !(item = PyLong_FromLongLong(value))) {
             Py_DECREF(self);
             return NULL;
         }
@@ -151,7 +165,7 @@ PyTypeObject mt_Size_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch.Size",
     .tp_base = &PyTuple_Type,
     .tp_repr = size_repr,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_as_sequence = &size_sequence,
     .tp_as_mapping = &size_mapping,
     .tp_as_number = &size_number,

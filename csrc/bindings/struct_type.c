@@ -40,7 +40,7 @@ static PyObject *new_type(const mt_op *op, const char *name)
     if (!type)
         return NULL;
     ((PyTypeObject *)type)->tp_repr = struct_repr;
-    module = PyUnicode_FromString("torch.return_types");
+    module = PyUnicode_FromString("minitorch.return_types");
     if (!module || PyDict_SetItemString(((PyTypeObject *)type)->tp_dict, "__module__", module) < 0)
         Py_CLEAR(type);
     Py_XDECREF(module);
@@ -63,4 +63,11 @@ PyTypeObject *mt_py_struct_type(const mt_op *op, bool given)
         Py_CLEAR(type);
     Py_XDECREF(type); /* the dictionary keeps it */
     return (PyTypeObject *)type;
+}
+
+PyObject *mt_py_struct_types(void)
+{
+    if (!struct_types && !(struct_types = PyDict_New()))
+        return NULL;
+    return PyDict_Copy(struct_types);
 }

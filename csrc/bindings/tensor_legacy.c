@@ -179,7 +179,6 @@ static int from_data(mt_tensor **out, const target *to, PyObject *o)
 
 static int check_device(const target *to, const call *c)
 {
-    static const char *const names[MT_DEVICE_TYPE_COUNT] = {"cpu", "cuda", "meta"};
     mt_device d;
     int rc;
 
@@ -193,7 +192,7 @@ static int check_device(const target *to, const call *c)
     if (d.type == to->device.type)
         return 0;
     PyErr_Format(PyExc_RuntimeError, "legacy constructor expects device type: %s but device type: %s was passed",
-                 names[to->device.type], names[d.type]);
+                 mt_device_names[to->device.type], mt_device_names[d.type]);
     return -1;
 }
 

@@ -189,6 +189,19 @@ static Py_hash_t tensor_hash(PyObject *o)
     return (Py_hash_t)(intptr_t)o; /* id(o) */
 }
 
+/* The base has one subclass, Tensor; all others derive from that. */
+static PyObject *meta_new(PyTypeObject *meta, PyObject *args, PyObject *kwargs)
+{
+    PyTypeObject *type = (PyTypeObject *)PyType_Type.tp_new(meta, args, kwargs);
+
+    if (type && mt_tensor_type && type->tp_base == &mt_TensorBase_Type) {
+        Py_DECREF(type);
+        PyErr_SetString(PyExc_RuntimeError, "Cannot subclass _TensorBase directly; derive from torch.Tensor");
+        return NULL;
+    }
+    return (PyObject *)type;
+}
+
 static PyObject *base_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     if (type == &mt_TensorBase_Type) {
@@ -225,6 +238,7 @@ PyTypeObject mt_TensorMeta_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._TensorMeta",
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .tp_init = meta_init,
+    .tp_new = meta_new,
     .tp_doc = "Metaclass of tensors.",
 };
 

@@ -9,6 +9,11 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
+const char *const mt_device_names[MT_DEVICE_NAME_COUNT] = {
+    "cpu",  "cuda", "meta", "ipu", "xpu",  "mkldnn", "opengl", "opencl", "ideep", "hip",
+    "ve",   "fpga", "maia", "xla", "lazy", "vulkan", "mps",    "hpu",    "mtia",  "privateuseone",
+};
+
 static int cpu_alloc(void **out, size_t nbytes, mt_device device, bool zeroed)
 {
     (void)device;
@@ -81,8 +86,10 @@ int mt_device_check(mt_device *inout)
 {
     mt_device_type type = (mt_device_type)inout->type;
 
-    if ((unsigned)type >= MT_DEVICE_TYPE_COUNT)
+    if ((unsigned)type >= MT_DEVICE_NAME_COUNT)
         return mt_error_set(MT_ERR_INTERNAL, "unknown device type %d", (int)inout->type);
+    if (type >= MT_DEVICE_TYPE_COUNT)
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "there is no backend for the device type %s", mt_device_names[type]);
     if (!mt_device_table[type] && mt_device_loader && mt_device_loader(type) < 0)
         return -1;
     if (!mt_device_table[type])
@@ -98,8 +105,7 @@ int mt_device_check(mt_device *inout)
 
 const char *mt_device_format(char text[24], mt_device d)
 {
-    static const char *const names[MT_DEVICE_TYPE_COUNT] = {"cpu", "cuda", "meta"};
-    const char *name = d.type >= 0 && d.type < MT_DEVICE_TYPE_COUNT ? names[d.type] : "none";
+    const char *name = d.type >= 0 && d.type < MT_DEVICE_NAME_COUNT ? mt_device_names[d.type] : "none";
 
     if (d.index < 0)
         snprintf(text, 24, "%s", name);

@@ -42,12 +42,13 @@ int mt_storage_new_header(mt_storage **out, size_t nbytes, mt_device device)
 
 static MT_NOINLINE int new_on_device(mt_storage **out, size_t nbytes, mt_device device, bool zeroed)
 {
-    const mt_device_ops *ops = mt_device_table[device.type];
+    const mt_device_ops *ops;
     mt_storage *s;
 
     *out = NULL;
-    if (!ops)
-        return mt_error_set(MT_ERR_RUNTIME, "Torch not compiled with CUDA enabled");
+    if (mt_device_check(&device) < 0)
+        return -1;
+    ops = mt_device_table[device.type];
     if (mt_storage_new_header(&s, nbytes, device) < 0)
         return -1;
     if (nbytes && ops->alloc(&s->data, nbytes, device, zeroed) < 0) {

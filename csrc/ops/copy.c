@@ -357,6 +357,36 @@ int mt_impl_is_nonzero(bool *out, mt_tensor *self)
     return 0;
 }
 
+int mt_impl_is_conj(bool *out, mt_tensor *self)
+{
+    *out = (self->flags & MT_FLAG_CONJ) != 0;
+    return 0;
+}
+
+int mt_impl_is_neg(bool *out, mt_tensor *self)
+{
+    *out = (self->flags & MT_FLAG_NEG) != 0;
+    return 0;
+}
+
+int mt_impl_is_signed(bool *out, mt_tensor *self)
+{
+    *out = mt_dtype_table[self->dtype].is_signed;
+    return 0;
+}
+
+int mt_impl_is_inference(bool *out, mt_tensor *self)
+{
+    *out = (self->flags & MT_FLAG_INFERENCE) != 0;
+    return 0;
+}
+
+int mt_impl_get_device(int64_t *out, mt_tensor *self)
+{
+    *out = self->device.index;
+    return 0;
+}
+
 int mt_impl_result_type(mt_dtype *out, mt_tensor *tensor, mt_tensor *other)
 {
     mt_promotion p = MT_PROMOTION_INIT;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "core/layout.h"
 #include "core/shape.h"
 #include "cpu/copy.h"
 #include "ops.h"
@@ -16,8 +17,9 @@
 int mt_factory_device(mt_device *out, mt_device given, mt_device missing, int layout, const bool *pin_memory)
 {
     *out = mt_device_is_none(given) ? missing : given;
-    if (MT_UNLIKELY(layout > 0))
-        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "only the layout torch.strided is supported");
+    if (MT_UNLIKELY(layout > MT_LAYOUT_STRIDED))
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "tensors are torch.strided; the layout torch.%s is not supported",
+                            layout < MT_LAYOUT_COUNT ? mt_layout_names[layout] : "?");
     if (MT_UNLIKELY(pin_memory && *pin_memory) && !mt_device_table[MT_DEVICE_CUDA])
         return mt_error_set(MT_ERR_RUNTIME,
                             "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator "

@@ -11,29 +11,44 @@ from minitorch.version import __version__
 
 # --- names of the extension ---
 
-for _name, _value in vars(_C._VariableFunctions).items():
-    if not _name.startswith("__"):
-        globals()[_name] = _value
+PRIVATE_OPS = ("unique_dim",)
+
+for _name in vars(_C._VariableFunctionsClass):
+    if not _name.startswith("__") and _name not in PRIVATE_OPS:
+        globals()[_name] = getattr(_C._VariableFunctionsClass, _name)
+
+
+def _find_in_c(name):
+    """Names of _C that are made at first use."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    from minitorch import _introspection
+
+    return _introspection.find(name)
+
+
+_C.__getattr__ = _find_in_c
 
 for _name in (
     "bool uint8 int8 int16 short int32 int int64 long float16 half bfloat16 float32 float float64 double "
     "complex32 chalf complex64 cfloat complex128 cdouble uint16 uint32 uint64 float8_e4m3fn float8_e5m2 float8_e4m3fnuz "
-    "float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 quint8 qint8 qint32 quint4x2 quint2x4 strided contiguous_format preserve_format channels_last channels_last_3d "
-    "dtype layout memory_format device Size Generator finfo iinfo AcceleratorError OutOfMemoryError "
-    "get_default_dtype promote_types can_cast result_type is_grad_enabled is_inference_mode_enabled "
-    "get_num_threads set_num_threads"
+    "float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 quint8 qint8 qint32 quint4x2 quint2x4 "
+    "strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc _mkldnn jagged "
+    "contiguous_format preserve_format legacy_contiguous_format channels_last channels_last_3d "
+    "per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric per_channel_affine_float_qparams "
+    "dtype layout memory_format qscheme device Size Generator finfo iinfo "
+    "FatalError AcceleratorError OutOfMemoryError "
+    "get_default_dtype is_grad_enabled is_inference_mode_enabled "
+    "get_num_threads set_num_threads get_num_interop_threads set_num_interop_threads init_num_threads "
+    "set_flush_denormal set_warn_always is_warn_always_enabled "
+    "set_anomaly_enabled is_anomaly_enabled is_anomaly_check_nan_enabled "
+    "is_autocast_enabled set_autocast_enabled is_autocast_cpu_enabled set_autocast_cpu_enabled get_autocast_dtype "
+    "set_autocast_dtype get_autocast_cpu_dtype set_autocast_cpu_dtype get_autocast_gpu_dtype set_autocast_gpu_dtype "
+    "is_autocast_cache_enabled set_autocast_cache_enabled clear_autocast_cache autocast_increment_nesting "
+    "autocast_decrement_nesting has_openmp has_mkl has_lapack has_spectral"
 ).split():
     globals()[_name] = getattr(_C, _name)
-del _name, _value
-
-
-def _late_name_of_c(name):
-    from minitorch import _dispatch_keys
-
-    return _dispatch_keys.late(name)
-
-
-_C.__getattr__ = _late_name_of_c
+del _name
 
 from math import e, inf, nan, pi  # noqa: E402
 
@@ -221,7 +236,7 @@ def get_default_device():
 
 
 _LAZY = frozenset(
-    "autograd cuda fft func functional linalg nn optim overrides random return_types serialization special storage "
+    "autograd cpu cuda fft func functional linalg nn optim overrides random return_types serialization special storage "
     "testing types utils backends hub multiprocessing _utils _tensor_str".split()
 )
 _LAZY_NAMES = {
@@ -230,7 +245,20 @@ _LAZY_NAMES = {
     "from_dlpack": "utils.dlpack",
     "to_dlpack": "utils.dlpack",
     "get_rng_state": "random",
+    "StorageBase": "_C",
+    "Stream": "_C",
+    "Event": "_C",
+    "DispatchKey": "_C",
+    "DispatchKeySet": "_C",
 }
+for _name in (
+    "_check _check_with _check_index _check_value _check_type _check_not_implemented _check_is_size _check_tensor_all "
+    "_check_tensor_all_with _assert sym_int sym_float sym_not sym_max sym_min sym_sum sym_ite sym_sqrt "
+    "set_deterministic_debug_mode get_deterministic_debug_mode set_default_tensor_type get_device_module "
+    "compiled_with_cxx11_abi thread_safe_generator"
+).split():
+    _LAZY_NAMES[_name] = "_checks"
+del _name
 
 
 def __getattr__(name):
@@ -243,6 +271,8 @@ def __getattr__(name):
             raise AttributeError("module 'torch' has no attribute '%s'" % name) from exc
     if name in _LAZY_NAMES:
         value = getattr(importlib.import_module("minitorch." + _LAZY_NAMES[name]), name)
+    elif name == "__all__":
+        value = _public_names()
     elif name.endswith("Tensor") and name in {kind.__name__ for kind in _C._tensor_types()}:
         value = _C._tensor_type("torch." + name)
     elif name == "Storage":  # follows the default dtype
@@ -260,6 +290,15 @@ def __getattr__(name):
             raise AttributeError("module 'torch' has no attribute '%s'" % name)
     globals()[name] = value
     return value
+
+
+def _public_names():
+    """What `from minitorch import *` gives: everything but sub-modules and names with an underscore."""
+    module, names = type(sys), {"segment_reduce"}
+    names.update(name for name, value in globals().items() if isinstance(value, module))
+    found = {name for name in (*globals(), *_LAZY_NAMES) if not name.startswith("_")}
+    found.update(kind.__name__ for kind in _C._tensor_types() if kind.__module__ == "torch")
+    return sorted(found - names)
 
 
 def __dir__():

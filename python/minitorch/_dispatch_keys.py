@@ -148,15 +148,16 @@ def _dispatch_key_name(key):
     return key.name
 
 
-class _autograd:
-    """torch._C._autograd: what exists of it."""
-
-    _unsafe_set_version_counter = staticmethod(_C._unsafe_set_version_counter)
+def _dispatch_key_parse(name):
+    """The key of a name; RuntimeError."""
+    if name not in _NUMBERS:
+        raise RuntimeError("could not parse dispatch key: %s" % name)
+    return getattr(DispatchKey, name)
 
 
 _NAMES = (
     "DispatchKey DispatchKeySet _dispatch_keys _dispatch_tls_local_include_set _dispatch_tls_local_exclude_set "
-    "_dispatch_key_name _autograd"
+    "_dispatch_key_name _dispatch_key_parse"
 ).split()
 
 

@@ -8,10 +8,7 @@ _PREFIX = "linalg_"
 __all__ = sorted(name[len(_PREFIX) :] for name in vars(_C._linalg) if name.startswith(_PREFIX))
 
 
-class LinAlgError(RuntimeError):
-    """A decomposition or solution that does not exist or was not found."""
-
-
+LinAlgError = _C._LinAlgError
 __all__.append("LinAlgError")
 
 for _name in __all__[:-1]:

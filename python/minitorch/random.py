@@ -3,7 +3,7 @@
 
 from minitorch import _C
 
-default_generator = _C._default_generator()
+default_generator = _C.default_generator
 
 
 def manual_seed(seed):

@@ -12,19 +12,67 @@ class VariableMeta(type):
         return isinstance(other, torch.Tensor)
 
 
-class _Engine:
+class _EngineBase:
     """The engine as an object, for programs that ask for it by its old name."""
 
-    @staticmethod
-    def queue_callback(callback):
+    def run_backward(
+        self,
+        tensors,
+        grad_tensors,
+        keep_graph,
+        create_graph,
+        inputs=(),
+        allow_unreachable=False,
+        accumulate_grad=False,
+    ):
+        """run_backward(tensors, grad_tensors, keep_graph, create_graph, inputs=(), allow_unreachable=False,
+        accumulate_grad=False) -> tuple of Tensors
+
+        Walks the graph backwards from `tensors`. With `accumulate_grad` the gradients go to `.grad`; without, those of
+        `inputs` are returned.
+        """
+        tensors, grads, inputs = tuple(tensors), tuple(grad_tensors), tuple(inputs)
+        if len(tensors) != len(grads):
+            raise RuntimeError("got %d tensors and %d gradients" % (len(tensors), len(grads)))
+        for i, (tensor, grad) in enumerate(zip(tensors, grads)):
+            if grad is None and tensor.requires_grad:
+                raise RuntimeError(
+                    "element %d of gradients tuple is None, but the corresponding Tensor requires grad" % i
+                )
+        return _C._engine_run(
+            tensors,
+            grads,
+            keep_graph,
+            create_graph,
+            inputs or None,
+            accumulate_grad,
+            allow_unreachable,
+            False,
+        )
+
+    def queue_callback(self, callback):
         """queue_callback(fn): fn() runs when the current backward pass ends; RuntimeError outside one."""
         _C._engine_queue_callback(callback)
 
+    def is_checkpoint_valid(self):
+        """is_checkpoint_valid() -> bool: whether reentrant checkpoints may run now."""
+        return True
 
-class Variable(metaclass=VariableMeta):
+
+_EngineBase.__module__ = "minitorch._C"
+
+
+class _LegacyVariableBase:
+    """What Variable derives from."""
+
+
+_LegacyVariableBase.__module__ = "minitorch._C"
+
+
+class Variable(_LegacyVariableBase, metaclass=VariableMeta):
     """Variable(data, requires_grad=False, volatile=None): the tensor itself, detached."""
 
-    _execution_engine = _Engine()
+    _execution_engine = _EngineBase()
 
     def __new__(cls, data=None, requires_grad=False, volatile=None):
         if volatile is not None:

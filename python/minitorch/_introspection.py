@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rarely used names of `_C` that need no C: streams of the CPU, weak references, empty sub-modules.
+
+`_C` asks `find` for a name it does not have.
+"""
+
+import sys
+import types
+import weakref
+
+import minitorch as torch
+from minitorch import _C, _dispatch_keys
+from minitorch.autograd.variable import _EngineBase, _LegacyVariableBase
+
+# --- weak references ---
+
+
+class _WeakTensorRef:
+    """_WeakTensorRef(tensor): does not keep the tensor alive."""
+
+    def __init__(self, tensor):
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError("_WeakTensorRef(): expected a Tensor, not %s" % type(tensor).__name__)
+        self._ref = weakref.ref(tensor)
+
+    def expired(self):
+        """expired() -> bool: whether the tensor is gone."""
+        return self._ref() is None
+
+
+# --- streams and events: on the CPU there is one stream, and everything on it is done ---
+
+_TYPES = (
+    "cpu cuda mkldnn opengl opencl ideep hip fpga maia xla vulkan metal xpu mps meta hpu ve lazy ipu mtia privateuseone"
+).split()
+
+
+def _where(device):
+    device = torch.device("cpu" if device is None else device)
+    if device.type != "cpu":
+        raise RuntimeError("%s backend doesn't support streams here; see torch.cuda.Stream" % device.type)
+    return 0, -1
+
+
+class Stream:
+    """Stream(device=None, *, priority=0): a queue of work; the one of the CPU is always empty.
+
+    Stream(stream_id=, device_index=, device_type=) names an existing one.
+    """
+
+    def __init__(self, device=None, *, priority=0, stream_id=None, device_index=None, device_type=None):
+        if stream_id is None:
+            stream_id = 0
+            device_type, device_index = _where(device)
+        self.stream_id = int(stream_id)
+        self.device_index = int(device_index)
+        self.device_type = int(device_type)
+
+    @property
+    def device(self):
+        kind = _TYPES[self.device_type]
+        return torch.device(kind) if self.device_index < 0 else torch.device(kind, self.device_index)
+
+    def _id(self):
+        return (self.stream_id, self.device_index, self.device_type)
+
+    def __eq__(self, other):
+        return isinstance(other, Stream) and self._id() == other._id()
+
+    def __hash__(self):
+        return hash(self._id())
+
+    def __repr__(self):
+        return "torch.Stream device_type=%s, device_index=%d, stream_id=%d" % (
+            _TYPES[self.device_type],
+            self.device_index,
+            self.stream_id,
+        )
+
+    def query(self):
+        """query() -> bool: whether everything queued is done."""
+        return True
+
+    def synchronize(self):
+        """synchronize(): waits for everything queued."""
+
+    def record_event(self, event=None):
+        """record_event(event=None) -> Event: RuntimeError, the CPU has no events."""
+        _no_events()
+
+    def wait_event(self, event):
+        """wait_event(event): RuntimeError, the CPU has no events."""
+        _no_events()
+
+    def wait_stream(self, stream):
+        """wait_stream(stream): RuntimeError, the CPU has no events."""
+        _no_events()
+
+
+def _no_events():
+    raise RuntimeError("cpu backend doesn't support events.")
+
+
+class Event:
+    """Event(device=None, *, enable_timing=False, blocking=False, interprocess=False): a point in a stream."""
+
+    def __init__(self, device=None, *, enable_timing=False, blocking=False, interprocess=False):
+        self._type, self._index = _where(device)
+        self._flag = int(bool(enable_timing))
+        self.event_id = 0
+
+    @property
+    def device(self):
+        return torch.device(_TYPES[self._type])
+
+    def __repr__(self):
+        return "torch.Event device_type=%s, device_index=%d, event_flag=%d, event_id=%d" % (
+            _TYPES[self._type],
+            self._index,
+            self._flag,
+            self.event_id,
+        )
+
+    def record(self, stream=None):
+        """record(stream=None): RuntimeError, the CPU has no events."""
+        _no_events()
+
+    def wait(self, stream=None):
+        """wait(stream=None): RuntimeError, the CPU has no events."""
+        _no_events()
+
+    def query(self):
+        """query() -> bool: whether everything before the event is done."""
+        return True
+
+    def synchronize(self):
+        """synchronize(): waits until everything before the event is done."""
+
+    def elapsed_time(self, end_event):
+        """elapsed_time(end_event) -> float: RuntimeError, the CPU has no events."""
+        _no_events()
+
+
+Stream.__module__ = Event.__module__ = "minitorch"
+
+# --- sub-modules ---
+
+
+class _SavedTensor:
+    """What a node keeps for its backward; made by the graph only."""
+
+    def __new__(cls, *args, **kwargs):
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+
+
+_SavedTensor.__name__ = _SavedTensor.__qualname__ = "SavedTensor"
+
+
+def _module(name, **members):
+    module = types.ModuleType("minitorch._C." + name)
+    vars(module).update(members)
+    return module
+
+
+def _functions():
+    leaf = torch.zeros((), requires_grad=True)
+    return _module("_functions", AccumulateGrad=type(leaf.view(()).grad_fn.next_functions[0][0]))
+
+
+def _has_cuda():
+    from importlib.util import find_spec
+
+    return find_spec("minitorch._C_cuda") is not None
+
+
+_MADE = {
+    "_autograd": lambda: _module(
+        "_autograd", SavedTensor=_SavedTensor, _unsafe_set_version_counter=_C._unsafe_set_version_counter
+    ),
+    "_functions": _functions,
+    "_return_types": lambda: _module("_return_types", **_C._result_types()),
+    "_nested": lambda: _module("_nested"),
+    "_sparse": lambda: _module("_sparse"),
+    "_has_cuda": _has_cuda,
+}
+_NAMES = {
+    "_WeakTensorRef": _WeakTensorRef,
+    "_ImperativeEngine": _EngineBase,
+    "_LegacyVariableBase": _LegacyVariableBase,
+    "Stream": Stream,
+    "Event": Event,
+}
+
+
+def find(name):
+    """find(name): the value of this name of `_C`, which keeps it from now on; AttributeError."""
+    if name in _NAMES:
+        value = _NAMES[name]
+    elif name in _MADE:
+        value = _MADE[name]()
+        if isinstance(value, types.ModuleType):
+            sys.modules.setdefault(value.__name__, value)
+    else:
+        value = _dispatch_keys.late(name)
+    setattr(_C, name, value)
+    return value
