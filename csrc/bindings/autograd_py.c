@@ -347,8 +347,12 @@ static PyObject *requires_grad_inplace(PyObject *self, PyObject *args, PyObject 
     static char *keywords[] = {"requires_grad", NULL};
     PyObject *on = Py_True, *result;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O!:requires_grad_", keywords, &PyBool_Type, &on))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", keywords, &on))
         return NULL;
+    if (!PyBool_Check(on))
+        return PyErr_Format(PyExc_TypeError,
+                            "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s",
+                            Py_TYPE(on)->tp_name);
     if (overridden(self, "requires_grad_", on, &result))
         return result;
     MT_PY_TRY(mt_autograd_requires_grad_inplace(mt_py_impl(self), on == Py_True));

@@ -93,7 +93,7 @@ static PyObject *spec_name(const mt_py_func *f, const mt_op *op, int k)
 }
 
 /* Index into kwnames of the keyword for argument k, or -1. */
-static Py_ssize_t find_keyword(const mt_py_func *f, const mt_op *op, int k, PyObject *kwnames)
+Py_ssize_t mt_py_find_keyword(const mt_py_func *f, const mt_op *op, int k, PyObject *kwnames)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(kwnames);
     PyObject *name = spec_name(f, op, k);
@@ -193,7 +193,7 @@ static int bind_overload(mt_bind *b, const mt_py_func *f, const mt_op *op, PyObj
             }
             value = args[at++];
         } else if (kw_used < n_kw) {
-            Py_ssize_t i = find_keyword(f, op, k, kwnames);
+            Py_ssize_t i = mt_py_find_keyword(f, op, k, kwnames);
 
             if (i >= 0) {
                 value = args[nargs + i];
@@ -316,7 +316,8 @@ static inline int short_call(PyObject **result, const mt_py_func *f, PyObject *s
     int rc;
 
     if (!spec || nargs + method != spec->n_in || !mt_py_is_exact(a) || spec->in[0] != 0 ||
-        (spec->n_in == 2 && spec->in[1] != 1) || (spec->n_params && (op->flags & MT_OPF_CHECKED) && spec->n_in == 1))
+        (spec->n_in == 2 && spec->in[1] != 1) ||
+        (spec->n_params && spec->n_in == 1 && ((op->flags & MT_OPF_CHECKED) || !(op->args[1].flags & MT_ARGF_DEFAULT))))
         return 0;
     if (f->variant == MT_VARIANT_INPLACE) {
         out = mt_py_impl(a);

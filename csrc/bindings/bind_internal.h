@@ -17,6 +17,8 @@ PyObject *mt_py_bind_error(const mt_py_func *f, PyObject *self, PyObject *const 
                            PyObject *kwnames);
 /* Once per function: the signature that was used is an old one. C error. */
 int mt_py_warn_deprecated(const mt_py_func *f, const mt_op *op);
+/* Index into kwnames of the keyword for argument k, or -1. */
+Py_ssize_t mt_py_find_keyword(const mt_py_func *f, const mt_op *op, int k, PyObject *kwnames);
 PyObject *mt_py_arg_name(const mt_op *op, int k);
 /* Struct sequence type of a multi-output op, made at first use; borrowed. */
 PyTypeObject *mt_py_struct_type(const mt_op *op, bool given);

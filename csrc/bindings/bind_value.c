@@ -230,6 +230,13 @@ static int int_element(mt_bind *b, int64_t *out, PyObject *item)
     return overload_if(b, item);
 }
 
+static int cannot_unpack(const mt_bind *b, const mt_arg_spec *spec, Py_ssize_t i, const char *why, const char *type)
+{
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' failed to unpack the object at pos %zd with error \"%s%s\"",
+                 b->call.op->name, spec->name, i + 1, why, type);
+    return -1;
+}
+
 static int ints_from(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObject *const *items, Py_ssize_t n)
 {
     int64_t *room = mt_bind_ints(b, n);
@@ -240,11 +247,9 @@ static int ints_from(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObjec
         int rc = i == 0 && PyBool_Check(items[0]) ? 0 : int_element(b, &room[i], items[i]);
 
         if (rc < 0 && PyErr_ExceptionMatches(PyExc_ValueError))
-            PyErr_Format(
-                PyExc_TypeError,
-                "%s(): argument '%s' failed to unpack the object at pos %zd with error \"Overflow when unpacking "
-                "long long\"",
-                b->call.op->name, spec->name, i + 1);
+            cannot_unpack(b, spec, i, "Overflow when unpacking long long", "");
+        if (rc == 0 && i > 0) /* the first element decides whether it is a list of numbers */
+            rc = cannot_unpack(b, spec, i, "type must be tuple of ints,but got ", Py_TYPE(items[i])->tp_name);
         if (rc != 1)
             return rc;
     }
@@ -413,6 +418,11 @@ int mt_bind_value(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObject *
     if (spec->kind == MT_ARG_TENSOR)
         return bind_tensor(b, spec, out, value);
     if (value == Py_None) {
+        if (spec->kind == MT_ARG_INTS && (spec->flags & MT_ARGF_DEFAULT) && !(spec->flags & MT_ARGF_OPTIONAL) &&
+            spec->dflt.v.ints.n == 0) { /* dim=[] may be written dim=None */
+            *out = spec->dflt;
+            return 1;
+        }
         set_none(out, spec->kind);
         return (spec->flags & MT_ARGF_OPTIONAL) != 0;
     }
@@ -429,8 +439,8 @@ int mt_bind_value(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObject *
         rc = mt_py_to_double(&out->v.d, value);
         return rc != 0 ? rc : overload_if(b, value);
     case MT_ARG_BOOL:
-        rc = mt_py_to_bool(&out->v.b, value);
-        return rc != 0 ? rc : overload_if(b, value);
+        out->v.b = value == Py_True;
+        return PyBool_Check(value) ? 1 : overload_if(b, value);
     case MT_ARG_INTS:
         return bind_ints(b, spec, out, value);
     case MT_ARG_FLOATS:

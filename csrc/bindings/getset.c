@@ -276,9 +276,21 @@ static int optional_dim(int64_t *dim, const char *name, int ndim, PyObject *cons
     Py_ssize_t n_kw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     int rc;
 
-    if (nargs + n_kw > 1 || (n_kw == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") != 0)) {
-        PyErr_Format(PyExc_TypeError, "%s() takes one optional argument 'dim'", name);
+    if (nargs > 1) {
+        PyErr_Format(PyExc_TypeError, "%s() takes from 0 to 1 positional arguments but %zd were given", name, nargs);
         return -1;
+    }
+    for (Py_ssize_t i = 0; i < n_kw; i++) {
+        PyObject *given = PyTuple_GET_ITEM(kwnames, i);
+        bool known = PyUnicode_CompareWithASCIIString(given, "dim") == 0;
+
+        if (!known || nargs + n_kw > 1) {
+            PyErr_Format(PyExc_TypeError,
+                         known ? "%s() got multiple values for argument '%U'"
+                               : "%s() got an unexpected keyword argument '%U'",
+                         name, given);
+            return -1;
+        }
     }
     if (nargs + n_kw == 0 || args[0] == Py_None)
         return 0;
@@ -397,7 +409,14 @@ static PyObject *method_is_contiguous(PyObject *self, PyObject *const *args, Py_
 
     if (overrides_method(self, "is_contiguous", args, nargs, kwnames, &result))
         return result;
-    if (nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == 1) {
+    if (nargs > 0)
+        return PyErr_Format(PyExc_TypeError, "is_contiguous() takes 0 positional arguments but %zd %s given", nargs,
+                            nargs == 1 ? "was" : "were");
+    if (kwnames && (PyTuple_GET_SIZE(kwnames) > 1 ||
+                    PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "memory_format") != 0))
+        return PyErr_Format(PyExc_TypeError, "is_contiguous() got an unexpected keyword argument '%U'",
+                            PyTuple_GET_ITEM(kwnames, PyTuple_GET_SIZE(kwnames) - 1));
+    if (kwnames) {
         format = mt_py_memory_format_of(args[0]);
         if (format < 0) {
             PyErr_Format(PyExc_TypeError,

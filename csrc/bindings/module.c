@@ -76,10 +76,10 @@ MT_EXPORT PyMODINIT_FUNC PyInit__C(void)
 {
     typedef int init_function(PyObject *);
     static init_function *const inits[] = {
-        mt_py_error_init,      mt_py_small_types_init, mt_py_device_init,           mt_py_size_init,
-        mt_py_generator_init,  mt_py_storage_init,     mt_py_tensor_type_init,      mt_py_torch_function_init,
-        mt_py_tensor_new_init, mt_py_autograd_init,    mt_py_module_functions_init, mt_py_numpy_init,
-        mt_py_state_init,      mt_py_autocast_state_init, mt_py_inspect_init,       mt_py_function_table_init,
+        mt_py_error_init,      mt_py_small_types_init,    mt_py_device_init,           mt_py_size_init,
+        mt_py_generator_init,  mt_py_storage_init,        mt_py_tensor_type_init,      mt_py_torch_function_init,
+        mt_py_tensor_new_init, mt_py_autograd_init,       mt_py_module_functions_init, mt_py_numpy_init,
+        mt_py_state_init,      mt_py_autocast_state_init, mt_py_inspect_init,          mt_py_function_table_init,
         mt_py_testing_init,
     };
     PyObject *module;
@@ -96,9 +96,9 @@ MT_EXPORT PyMODINIT_FUNC PyInit__C(void)
     for (size_t i = 0; i < MT_COUNTOF(inits); i++)
         if (inits[i](module) < 0)
             goto fail;
-    if (add_backend(module) < 0 || mt_py_bind_init() < 0 ||
-        add_space(module, "_nn", mt_py_nn) < 0 || add_space(module, "_linalg", mt_py_linalg) < 0 ||
-        add_space(module, "_fft", mt_py_fft) < 0 || add_space(module, "_special", mt_py_special) < 0)
+    if (add_backend(module) < 0 || mt_py_bind_init() < 0 || add_space(module, "_nn", mt_py_nn) < 0 ||
+        add_space(module, "_linalg", mt_py_linalg) < 0 || add_space(module, "_fft", mt_py_fft) < 0 ||
+        add_space(module, "_special", mt_py_special) < 0)
         goto fail;
     return module;
 fail:

@@ -261,23 +261,6 @@ static PyObject *tensor_ipow(PyObject *a, PyObject *b, PyObject *modulo)
     return not_implemented_on_type_error(call2(&lazy_ipow, a, b));
 }
 
-static PyObject *tensor_divmod(PyObject *a, PyObject *b)
-{
-    PyObject *q = tensor_floordiv(a, b), *r, *result;
-
-    if (!q || q == Py_NotImplemented)
-        return q;
-    r = tensor_remainder(a, b);
-    if (!r || r == Py_NotImplemented) {
-        Py_DECREF(q);
-        return r;
-    }
-    result = PyTuple_Pack(2, q, r);
-    Py_DECREF(q);
-    Py_DECREF(r);
-    return result;
-}
-
 /* --- unary --- */
 
 #define UNARY(slot, method)                                        \
@@ -411,7 +394,6 @@ PyNumberMethods mt_py_tensor_number = {
     .nb_subtract = tensor_sub,
     .nb_multiply = tensor_mul,
     .nb_remainder = tensor_remainder,
-    .nb_divmod = tensor_divmod,
     .nb_power = tensor_pow,
     .nb_negative = tensor_neg,
     .nb_positive = tensor_pos,

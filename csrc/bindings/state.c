@@ -169,7 +169,8 @@ static PyMethodDef functions[] = {
      "set_num_interop_threads(int): accepted once; operations run one after the other in any case."},
     {"init_num_threads", nothing, METH_NOARGS, "init_num_threads()"},
     {"set_flush_denormal", set_flush_denormal, METH_O,
-     "set_flush_denormal(mode) -> bool: whether denormal numbers count as zero on this thread; False when the processor "
+     "set_flush_denormal(mode) -> bool: whether denormal numbers count as zero on this thread; False when the "
+     "processor "
      "cannot."},
     {"set_anomaly_enabled", (PyCFunction)(void (*)(void))set_anomaly, METH_VARARGS | METH_KEYWORDS,
      "set_anomaly_enabled(enabled, check_nan=True)"},
@@ -184,9 +185,9 @@ int mt_py_state_init(PyObject *module)
         const char *name;
         bool value;
     } flags[] = {
-        {"_has_cudnn", false}, {"_has_mkldnn", false}, {"_has_mps", false},   {"_has_xpu", false},
-        {"_has_magma", false}, {"has_openmp", false}, {"has_mkl", false},     {"has_lapack", true},
-        {"has_spectral", true},
+        {"_has_cudnn", false}, {"_has_mkldnn", false}, {"_has_mps", false},
+        {"_has_xpu", false},   {"_has_magma", false},  {"has_openmp", false},
+        {"has_mkl", false},    {"has_lapack", true},   {"has_spectral", true},
     };
 
     for (size_t i = 0; i < MT_COUNTOF(flags); i++)

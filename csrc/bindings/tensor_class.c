@@ -109,21 +109,25 @@ PyObject *mt_py_untyped_storage(PyObject *self, PyObject *unused)
 PyObject *mt_py_is_pinned(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     static mt_scan scan = {"is_pinned", 1, 1, 0, {"device"}, {NULL}};
+    mt_device device = MT_CPU;
     PyObject *value[1];
 
     if (mt_py_needs_override(self))
         return mt_py_method_override(self, "is_pinned", args, nargs, kwnames);
-    return mt_py_scan(value, &scan, args, nargs, kwnames) < 0 ? NULL : Py_NewRef(Py_False);
+    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 || mt_py_scan_device(&device, &scan, 0, value[0]) < 0)
+        return NULL;
+    Py_RETURN_FALSE;
 }
 
 PyObject *mt_py_pin_memory(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     static mt_scan scan = {"pin_memory", 1, 1, 0, {"device"}, {NULL}};
+    mt_device device = MT_CPU;
     PyObject *value[1];
 
     if (mt_py_needs_override(self))
         return mt_py_method_override(self, "pin_memory", args, nargs, kwnames);
-    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0)
+    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 || mt_py_scan_device(&device, &scan, 0, value[0]) < 0)
         return NULL;
     if (mt_py_impl(self)->device.type != MT_DEVICE_CPU)
         PyErr_SetString(PyExc_RuntimeError, "cannot pin this tensor: only dense CPU tensors can be pinned");

@@ -10,8 +10,8 @@
 #include "base/error.h"
 
 const char *const mt_device_names[MT_DEVICE_NAME_COUNT] = {
-    "cpu",  "cuda", "meta", "ipu", "xpu",  "mkldnn", "opengl", "opencl", "ideep", "hip",
-    "ve",   "fpga", "maia", "xla", "lazy", "vulkan", "mps",    "hpu",    "mtia",  "privateuseone",
+    "cpu", "cuda", "meta", "ipu", "xpu",  "mkldnn", "opengl", "opencl", "ideep", "hip",
+    "ve",  "fpga", "maia", "xla", "lazy", "vulkan", "mps",    "hpu",    "mtia",  "privateuseone",
 };
 
 static int cpu_alloc(void **out, size_t nbytes, mt_device device, bool zeroed)
@@ -89,7 +89,8 @@ int mt_device_check(mt_device *inout)
     if ((unsigned)type >= MT_DEVICE_NAME_COUNT)
         return mt_error_set(MT_ERR_INTERNAL, "unknown device type %d", (int)inout->type);
     if (type >= MT_DEVICE_TYPE_COUNT)
-        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "there is no backend for the device type %s", mt_device_names[type]);
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "there is no backend for the device type %s",
+                            mt_device_names[type]);
     if (!mt_device_table[type] && mt_device_loader && mt_device_loader(type) < 0)
         return -1;
     if (!mt_device_table[type])

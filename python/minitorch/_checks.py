@@ -147,7 +147,8 @@ def set_deterministic_debug_mode(debug_mode):
     level = names.index(debug_mode) if debug_mode in names else debug_mode
     if level not in (0, 1, 2):
         raise RuntimeError(
-            "invalid value of debug_mode, expected 0 or `default`, 1 or `warn`, 2 or `error`, but got %s" % debug_mode
+            "invalid value of debug_mode, expected 0 or `default`, 1 or `warn`, 2 or `error`, but got %s"
+            % debug_mode
         )
     torch.use_deterministic_algorithms(level > 0, warn_only=level == 1)
 
@@ -181,7 +182,9 @@ def get_device_module(device=None):
     else:
         raise RuntimeError("Invalid value of device '%s', expect torch.device, str, or None" % (device,))
     if kind not in ("cpu", "cuda"):
-        raise RuntimeError("Device '%s' does not have a corresponding module registered as 'torch.%s'." % (device, kind))
+        raise RuntimeError(
+            "Device '%s' does not have a corresponding module registered as 'torch.%s'." % (device, kind)
+        )
     return getattr(torch, kind)
 
 

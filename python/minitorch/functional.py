@@ -90,8 +90,12 @@ def einsum(*args):
         )
     if isinstance(args[0], str):
         equation, operands = args[0], args[1:]
-    else:
+    elif isinstance(args[0], _C.TensorBase) or hasattr(type(args[0]), "__torch_function__"):
         equation, operands = _equation_of(args)
+    else:
+        raise TypeError(
+            "einsum(): argument 'equation' (position 1) must be str, not %s" % type(args[0]).__name__
+        )
     if has_torch_function(operands):
         return _override(einsum, operands, equation, *operands)
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):

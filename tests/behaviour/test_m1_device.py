@@ -100,7 +100,9 @@ def test_text_and_comparison(torch):
     assert d != "cuda:1" and not d == "cuda:1" and d != 1 and d != None  # noqa: E711
     for compare in ("__lt__", "__le__", "__gt__", "__ge__"):
         with pytest.raises(TypeError):
-            {"__lt__": lambda a, b: a < b, "__le__": lambda a, b: a <= b}.get(compare, lambda a, b: a > b)(d, d)
+            {"__lt__": lambda a, b: a < b, "__le__": lambda a, b: a <= b}.get(compare, lambda a, b: a > b)(
+                d, d
+            )
 
 
 @pytest.mark.item("M1.62")

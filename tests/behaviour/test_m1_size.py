@@ -23,7 +23,14 @@ def test_is_a_tuple(torch):
 
 @pytest.mark.item("M1.31")
 def test_constructor(torch):
-    for given in ([1, 2, 3], (1, 2, 3), iter([1, 2, 3]), (i for i in (1, 2, 3)), range(1, 4), {1: 0, 2: 0, 3: 0}):
+    for given in (
+        [1, 2, 3],
+        (1, 2, 3),
+        iter([1, 2, 3]),
+        (i for i in (1, 2, 3)),
+        range(1, 4),
+        {1: 0, 2: 0, 3: 0},
+    ):
         assert torch.Size(given) == (1, 2, 3)
     assert torch.Size(torch.Size([4])) == (4,)
     assert torch.Size(torch.tensor([1, 2])) == (1, 2)
@@ -163,7 +170,9 @@ def test_pickle_and_copy(torch):
 @pytest.mark.item("M1.34")
 def test_sizes_of_a_tensor(torch):
     x = torch.zeros(2, 3)
-    assert type(x.shape) is torch.Size and type(x.size()) is torch.Size and type(x.size(dim=None)) is torch.Size
+    assert (
+        type(x.shape) is torch.Size and type(x.size()) is torch.Size and type(x.size(dim=None)) is torch.Size
+    )
     assert x.shape == x.size() == x.size(None) == (2, 3)
     assert type(x.stride()) is tuple and x.stride() == x.stride(None) == (3, 1)
     assert (x.size(0), x.size(1), x.size(-1), x.size(-2), x.size(dim=1)) == (2, 3, 3, 2, 3)
