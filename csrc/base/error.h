@@ -21,7 +21,6 @@ typedef enum mt_error_kind {
     MT_ERR_ATTRIBUTE,
     MT_ERR_CUDA,
     MT_ERR_CUDA_MEMORY,
-    MT_ERR_LINALG,
     MT_ERR_INTERNAL,
     MT_ERR_PYTHON, /* the interpreter already holds an exception */
     MT_ERR_COUNT

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bindings/bindings_internal.h"
+#include "core/device_names.h"
 
 typedef struct autocast_state {
     bool known, cache;

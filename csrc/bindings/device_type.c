@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "bindings/bindings_internal.h"
+#include "core/device_names.h"
 
 typedef struct device_object {
     PyObject_HEAD mt_device device;

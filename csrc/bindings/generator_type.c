@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* torch.Generator. One object per generator; the default one is made once and kept. */
 #include "bindings/bindings_internal.h"
+#include "core/device_names.h"
 
 typedef struct generator_object {
     PyObject_HEAD mt_generator *g;

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "core/shape.h"
 #include "ops.h"
+#include "core/device_names.h"
 
 static bool ready; /* the C API is at hand */
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "ops.h"
+#include "core/device_names.h"
 
 /* What a constructor makes. */
 typedef struct target {

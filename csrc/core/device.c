@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "core/device_names.h"
 
 const char *const mt_device_names[MT_DEVICE_NAME_COUNT] = {
     "cpu", "cuda", "meta", "ipu", "xpu",  "mkldnn", "opengl", "opencl", "ideep", "hip",

@@ -9,10 +9,6 @@
 
 typedef enum mt_device_type { MT_DEVICE_CPU, MT_DEVICE_CUDA, MT_DEVICE_META, MT_DEVICE_TYPE_COUNT } mt_device_type;
 
-/* Types from MT_DEVICE_TYPE_COUNT on are foreign: they have a name, no entry in any table, and never a tensor. */
-#define MT_DEVICE_NAME_COUNT 20
-extern const char *const mt_device_names[MT_DEVICE_NAME_COUNT];
-
 typedef struct mt_device {
     int8_t type;  /* mt_device_type; -1 when "not given" */
     int8_t index; /* -1 when none */
