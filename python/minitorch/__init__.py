@@ -254,7 +254,7 @@ _LAZY_NAMES = {
 for _name in (
     "_check _check_with _check_index _check_value _check_type _check_not_implemented _check_is_size _check_tensor_all "
     "_check_tensor_all_with _assert sym_int sym_float sym_not sym_max sym_min sym_sum sym_ite sym_sqrt "
-    "set_deterministic_debug_mode get_deterministic_debug_mode set_default_tensor_type get_device_module "
+    "set_deterministic_debug_mode get_deterministic_debug_mode get_device_module "
     "compiled_with_cxx11_abi thread_safe_generator"
 ).split():
     _LAZY_NAMES[_name] = "_checks"

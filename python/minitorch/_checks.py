@@ -160,17 +160,6 @@ def get_deterministic_debug_mode():
     return 1 if torch.is_deterministic_algorithms_warn_only_enabled() else 2
 
 
-def set_default_tensor_type(t):
-    """set_default_tensor_type(t): a floating point tensor type, or its name ("torch.DoubleTensor")."""
-    if isinstance(t, str):
-        t = getattr(torch, t.rpartition(".")[2])
-    if not (hasattr(t, "dtype") and hasattr(t, "is_cuda") and not isinstance(t, torch.Tensor)):
-        raise TypeError("invalid type object: only floating-point types are supported as the default type")
-    if t.is_cuda:
-        raise TypeError("set_default_tensor_type(): use set_default_device for the device")
-    torch.set_default_dtype(t.dtype)
-
-
 def get_device_module(device=None):
     """get_device_module(device=None) -> module: torch.cpu or torch.cuda; without a device, of the accelerator if any."""
     if isinstance(device, torch.device):
