@@ -189,6 +189,9 @@ static Py_hash_t tensor_hash(PyObject *o)
     return (Py_hash_t)(intptr_t)o; /* id(o) */
 }
 
+static const char loaded_already[] = "minitorch is loaded already; one interpreter of a process can import it";
+static PyInterpreterState *home; /* where Tensor is */
+
 /* The base has one subclass, Tensor; all others derive from that. */
 static PyObject *meta_new(PyTypeObject *meta, PyObject *args, PyObject *kwargs)
 {
@@ -196,7 +199,10 @@ static PyObject *meta_new(PyTypeObject *meta, PyObject *args, PyObject *kwargs)
 
     if (type && mt_tensor_type && type->tp_base == &mt_TensorBase_Type) {
         Py_DECREF(type);
-        PyErr_SetString(PyExc_RuntimeError, "Cannot subclass _TensorBase directly; derive from torch.Tensor");
+        if (PyInterpreterState_Get() != home)
+            PyErr_SetString(PyExc_ImportError, loaded_already);
+        else
+            PyErr_SetString(PyExc_RuntimeError, "Cannot subclass _TensorBase directly; derive from torch.Tensor");
         return NULL;
     }
     return (PyObject *)type;
@@ -270,11 +276,12 @@ static PyObject *register_tensor_class(PyObject *module, PyObject *cls)
         return NULL;
     }
     if (mt_tensor_type) {
-        PyErr_SetString(PyExc_ImportError, "minitorch is loaded already; one interpreter of a process can import it");
+        PyErr_SetString(PyExc_ImportError, loaded_already);
         return NULL;
     }
     Py_INCREF(cls);
     mt_tensor_type = type;
+    home = PyInterpreterState_Get();
     type->tp_dealloc = tensor_dealloc;
     Py_RETURN_NONE;
 }
