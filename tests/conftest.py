@@ -1,8 +1,10 @@
-"""Shared fixtures. `--lib torch` runs the behaviour tests against PyTorch instead of minitorch."""
+"""Shared fixtures. `--growth` repeats every test and looks for what is left behind. `--lib torch` runs the behaviour tests against PyTorch instead of minitorch."""
 
+import gc
 import importlib
 import os
 import sys
+import warnings
 
 import pytest
 
@@ -14,6 +16,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--lib", default="minitorch", choices=["minitorch", "torch"], help="the module under test"
     )
+    parser.addoption("--growth", action="store_true", help="run every test again and fail where memory grows")
 
 
 def pytest_configure(config):
@@ -41,3 +44,44 @@ def torch(request):
 @pytest.fixture(scope="session")
 def lib_name(request):
     return request.config.getoption("--lib")
+
+
+# --- growth: nothing is left behind when a test runs again ---
+
+WARM, LONG = 5, 200
+
+
+def _blocks(module):
+    gc.collect()
+    return sys.getallocatedblocks(), module._C._testing.alloc_stats()["live_blocks"]
+
+
+def _growth(function, arguments, rounds, module):
+    """Blocks of Python's allocator and of minitorch's that some rounds leave behind."""
+    before = _blocks(module)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pytest keeps what is warned
+        for _ in range(rounds):
+            function(**arguments)
+    return [b - a for a, b in zip(before, _blocks(module))]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """With --growth every test runs again and again. Caches and free lists fill up, a leak goes on: one block a round in the long run."""
+    if not pyfuncitem.config.getoption("--growth") or "tmp_path" in pyfuncitem.fixturenames:
+        return None
+    module = importlib.import_module("minitorch")
+    function = pyfuncitem.obj
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    function(**arguments)
+    gc.freeze()  # what pytest holds need not be walked
+    try:
+        _growth(function, arguments, WARM, module)
+    except BaseException:  # a test that can run but once
+        return True
+    if max(_growth(function, arguments, WARM, module)) >= WARM:
+        growth = _growth(function, arguments, LONG, module)
+        if max(growth) >= LONG:
+            pytest.fail("%d rounds leave %d blocks of Python and %d of minitorch" % (LONG, *growth), pytrace=False)
+    return True
