@@ -6,7 +6,7 @@
    Who calls the deleter: the capsule's destructor while the capsule has its first name; once a
    consumer has renamed it ("used_..."), the consumer does, exactly once. An exported tensor pins
    its storage until then. */
-#include "bindings/new_internal.h"
+#include "bindings/dlpack_internal.h"
 
 #include <string.h>
 
@@ -14,9 +14,6 @@
 #include "core/shape.h"
 #include "ops.h"
 
-/* --- the layout of DLPack's structures --- */
-
-enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
 enum {
     DL_INT,
     DL_UINT,
@@ -32,32 +29,6 @@ enum {
     DL_FLOAT8_E8M0FNU,
     DL_FLOAT4_E2M1FN = 17
 };
-enum { DL_READ_ONLY = 1, DL_IS_COPIED = 2 };
-enum { DL_MAJOR = 1, DL_MINOR = 0 };
-
-typedef struct dl_tensor {
-    void *data;
-    int32_t device_type, device_id;
-    int32_t ndim;
-    uint8_t code, bits;
-    uint16_t lanes;
-    int64_t *shape, *strides; /* strides in elements, NULL: row major */
-    uint64_t byte_offset;
-} dl_tensor;
-
-typedef struct dl_managed {
-    dl_tensor tensor;
-    void *ctx;
-    void (*deleter)(struct dl_managed *self);
-} dl_managed;
-
-typedef struct dl_versioned {
-    uint32_t major, minor;
-    void *ctx;
-    void (*deleter)(struct dl_versioned *self);
-    uint64_t flags;
-    dl_tensor tensor;
-} dl_versioned;
 
 static const char plain_name[] = "dltensor", plain_used[] = "used_dltensor", versioned_name[] = "dltensor_versioned",
                   versioned_used[] = "used_dltensor_versioned";
@@ -95,7 +66,7 @@ static void code_of(dl_tensor *out, mt_dtype d)
     }
 }
 
-static mt_dtype dtype_of(const dl_tensor *t)
+mt_dtype mt_dl_dtype(const dl_tensor *t)
 {
     dl_tensor own;
 
@@ -105,6 +76,12 @@ static mt_dtype dtype_of(const dl_tensor *t)
             return (mt_dtype)d;
     }
     return MT_DTYPE_NONE;
+}
+
+static int buffer_error(const char *text)
+{
+    PyErr_SetString(PyExc_BufferError, text);
+    return -1;
 }
 
 /* --- export --- */
@@ -143,80 +120,132 @@ static void delete_versioned(dl_versioned *self)
 
 static void drop_plain_capsule(PyObject *capsule)
 {
+    PyObject *type, *value, *traceback; /* of an exception that is on its way */
     dl_managed *m;
 
     if (!PyCapsule_IsValid(capsule, plain_name))
         return;
+    PyErr_Fetch(&type, &value, &traceback);
     m = PyCapsule_GetPointer(capsule, plain_name);
     if (m->deleter)
         m->deleter(m);
+    PyErr_Restore(type, value, traceback);
 }
 
 static void drop_versioned_capsule(PyObject *capsule)
 {
+    PyObject *type, *value, *traceback; /* of an exception that is on its way */
     dl_versioned *m;
 
     if (!PyCapsule_IsValid(capsule, versioned_name))
         return;
+    PyErr_Fetch(&type, &value, &traceback);
     m = PyCapsule_GetPointer(capsule, versioned_name);
     if (m->deleter)
         m->deleter(m);
+    PyErr_Restore(type, value, traceback);
 }
 
-static void describe(dl_tensor *out, export *e, mt_tensor *t)
+int mt_dl_check(mt_tensor *t, bool grad_ok)
 {
-    for (int i = 0; i < t->ndim; i++) {
-        e->dims[i] = t->size[i];
-        e->dims[t->ndim + i] = t->size[i] < 2 ? 1 : t->stride[i];
-    }
+    if (!grad_ok && mt_tensor_requires_grad(t))
+        return buffer_error("Can't export tensors that require gradient, use tensor.detach()");
+    if (t->flags & MT_FLAG_CONJ)
+        return buffer_error("Can't export tensors with the conjugate bit set");
+    if (t->flags & MT_FLAG_NEG)
+        return buffer_error("Can't export tensors with the negative bit set");
+    if (t->device.type == MT_DEVICE_META)
+        return buffer_error("Can't export tensors without memory (device meta)");
+    return 0;
+}
+
+int mt_dl_describe(dl_tensor *out, mt_tensor *t)
+{
+    if (mt_tensor_own(t) < 0)
+        return mt_py_fail();
     out->data = t->storage->data ? mt_tensor_mutable_data(t) : NULL;
     out->device_type = t->device.type == MT_DEVICE_CUDA ? DL_CUDA : DL_CPU;
     out->device_id = t->device.index < 0 ? 0 : t->device.index;
     out->ndim = t->ndim;
     code_of(out, (mt_dtype)t->dtype);
-    out->shape = e->dims;
-    out->strides = e->dims + t->ndim;
     out->byte_offset = 0;
+    return 0;
+}
+
+/* The record of an export, with the description at `where` filled in. The storage is pinned. */
+static export *export_new(mt_tensor *t, size_t where)
+{
+    export *e = PyMem_Calloc(1, sizeof(*e) + 2 * t->ndim * sizeof(int64_t));
+    dl_tensor *dl;
+
+    if (!e) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    dl = (dl_tensor *)((char *)e + where);
+    if (mt_dl_describe(dl, t) < 0) {
+        PyMem_Free(e);
+        return NULL;
+    }
+    for (int i = 0; i < t->ndim; i++) {
+        e->dims[i] = t->size[i];
+        e->dims[t->ndim + i] = t->size[i] < 2 ? 1 : t->stride[i];
+    }
+    dl->shape = e->dims;
+    dl->strides = e->dims + t->ndim;
+    e->s = mt_storage_ref(t->storage);
+    mt_storage_pin(e->s);
+    return e;
+}
+
+dl_versioned *mt_dl_export(mt_tensor *t, bool copied)
+{
+    export *e = export_new(t, offsetof(export, dl.versioned.tensor));
+    dl_versioned *m;
+
+    if (!e)
+        return NULL;
+    m = &e->dl.versioned;
+    m->major = DL_MAJOR;
+    m->minor = DL_MINOR;
+    m->ctx = e;
+    m->deleter = delete_versioned;
+    m->flags = (copied ? DL_IS_COPIED : 0) | (t->storage->flags & MT_STORAGE_READONLY ? DL_READ_ONLY : 0);
+    return m;
+}
+
+static PyObject *versioned_capsule(mt_tensor *t, bool copied)
+{
+    dl_versioned *m = mt_dl_export(t, copied);
+    PyObject *capsule = m ? PyCapsule_New(m, versioned_name, drop_versioned_capsule) : NULL;
+
+    if (m && !capsule)
+        m->deleter(m);
+    return capsule;
+}
+
+static PyObject *plain_capsule(mt_tensor *t)
+{
+    export *e = export_new(t, offsetof(export, dl.plain.tensor));
+    dl_managed *m;
+    PyObject *capsule;
+
+    if (!e)
+        return NULL;
+    m = &e->dl.plain;
+    m->ctx = e;
+    m->deleter = delete_plain;
+    capsule = PyCapsule_New(m, plain_name, drop_plain_capsule);
+    if (!capsule)
+        m->deleter(m);
+    return capsule;
 }
 
 static PyObject *make_capsule(mt_tensor *t, bool versioned, bool copied)
 {
-    export *e;
-    PyObject *capsule;
-
-    if (t->device.type == MT_DEVICE_META) {
-        PyErr_SetString(PyExc_BufferError, "Cannot pack tensors on meta");
+    if (mt_dl_check(t, false) < 0)
         return NULL;
-    }
-    MT_PY_TRY(mt_tensor_own(t));
-    e = PyMem_Calloc(1, sizeof(*e) + 2 * t->ndim * sizeof(int64_t));
-    if (!e)
-        return PyErr_NoMemory();
-    if (versioned) {
-        dl_versioned *m = &e->dl.versioned;
-
-        m->major = DL_MAJOR;
-        m->minor = DL_MINOR;
-        m->ctx = e;
-        m->deleter = delete_versioned;
-        m->flags = (copied ? DL_IS_COPIED : 0) | (t->storage->flags & MT_STORAGE_READONLY ? DL_READ_ONLY : 0);
-        describe(&m->tensor, e, t);
-        capsule = PyCapsule_New(m, versioned_name, drop_versioned_capsule);
-    } else {
-        dl_managed *m = &e->dl.plain;
-
-        m->ctx = e;
-        m->deleter = delete_plain;
-        describe(&m->tensor, e, t);
-        capsule = PyCapsule_New(m, plain_name, drop_plain_capsule);
-    }
-    if (!capsule) {
-        PyMem_Free(e);
-        return NULL;
-    }
-    e->s = mt_storage_ref(t->storage);
-    mt_storage_pin(e->s);
-    return capsule;
+    return versioned ? versioned_capsule(t, copied) : plain_capsule(t);
 }
 
 /* (device type, device id), as DLPack numbers them. */
@@ -281,6 +310,47 @@ static PyObject *py_to_dlpack_versioned(PyObject *module, PyObject *const *args,
     return to_dlpack(&scan, true, args, nargs, kwnames);
 }
 
+/* _dlpack_export(tensor, max_version, dl_device, copy): __dlpack__ of a tensor of the processor. */
+static PyObject *py_dlpack_export(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    PyObject *major, *capsule;
+    mt_tensor *t, *copy = NULL;
+    mt_device device;
+    bool versioned = false;
+    int wants_copy = -1, rc;
+
+    (void)module;
+    if (nargs != 4 || !mt_py_is_tensor(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "_dlpack_export(): four arguments are expected, the first a tensor");
+        return NULL;
+    }
+    t = mt_py_impl(args[0]);
+    if (args[1] != Py_None) {
+        major = PySequence_GetItem(args[1], 0);
+        versioned = major && PyLong_AsLong(major) >= 1;
+        Py_XDECREF(major);
+        if (PyErr_Occurred())
+            return NULL;
+    }
+    if (args[2] == Py_None && args[3] == Py_None)
+        return make_capsule(t, versioned, false);
+    if (mt_dl_check(t, false) < 0)
+        return NULL;
+    device = t->device;
+    if (args[2] != Py_None && wanted_device(&device, args[2]) < 0)
+        return NULL;
+    if (args[3] != Py_None && (wants_copy = PyObject_IsTrue(args[3])) < 0)
+        return NULL;
+    if (wants_copy == 0 && !mt_device_equal(device, t->device)) {
+        PyErr_SetString(PyExc_ValueError, "cannot move DLTensor across devices without copying");
+        return NULL;
+    }
+    rc = mt_py_convert(&copy, t, MT_DTYPE_NONE, device, wants_copy == 1);
+    capsule = rc < 0 ? mt_py_raise() : make_capsule(copy, versioned, copy != t);
+    mt_tensor_clear(&copy);
+    return capsule;
+}
+
 /* --- import --- */
 
 static void release_plain(void *ctx)
@@ -299,13 +369,7 @@ static void release_versioned(void *ctx)
         m->deleter(m);
 }
 
-static int buffer_error(const char *text)
-{
-    PyErr_SetString(PyExc_BufferError, text);
-    return -1;
-}
-
-static int device_of(mt_device *out, const dl_tensor *dl)
+int mt_dl_device(mt_device *out, const dl_tensor *dl)
 {
     switch (dl->device_type) {
     case DL_CPU:
@@ -354,7 +418,7 @@ static int geometry_of(int64_t *size, int64_t *stride, size_t *nbytes, const dl_
 static int import(mt_tensor **out, const dl_tensor *dl, mt_deleter *deleter, void *ctx, bool readonly)
 {
     int64_t size[MT_MAX_DIM], stride[MT_MAX_DIM];
-    mt_dtype dtype = dtype_of(dl);
+    mt_dtype dtype = mt_dl_dtype(dl);
     mt_storage *s = NULL;
     mt_device device;
     size_t nbytes;
@@ -364,7 +428,7 @@ static int import(mt_tensor **out, const dl_tensor *dl, mt_deleter *deleter, voi
                      dl->lanes);
         return -1;
     }
-    if (device_of(&device, dl) < 0 || geometry_of(size, stride, &nbytes, dl, dtype) < 0)
+    if (mt_dl_device(&device, dl) < 0 || geometry_of(size, stride, &nbytes, dl, dtype) < 0)
         return -1;
     if (nbytes > 0 && !dl->data)
         return buffer_error("a DLPack tensor without memory");
@@ -383,6 +447,14 @@ static int import(mt_tensor **out, const dl_tensor *dl, mt_deleter *deleter, voi
     return 0;
 }
 
+int mt_dl_import(mt_tensor **out, dl_versioned *m)
+{
+    *out = NULL;
+    if (m->major > DL_MAJOR)
+        return buffer_error("a DLPack structure of a newer major version");
+    return import(out, &m->tensor, release_versioned, m, (m->flags & DL_READ_ONLY) != 0);
+}
+
 bool mt_py_is_dlpack_capsule(PyObject *o)
 {
     return PyCapsule_IsValid(o, plain_name) || PyCapsule_IsValid(o, versioned_name);
@@ -394,9 +466,7 @@ int mt_py_tensor_from_capsule(mt_tensor **out, PyObject *capsule)
     if (PyCapsule_IsValid(capsule, versioned_name)) {
         dl_versioned *m = PyCapsule_GetPointer(capsule, versioned_name);
 
-        if (m->major > DL_MAJOR)
-            return buffer_error("a DLPack capsule of a newer major version");
-        if (import(out, &m->tensor, release_versioned, m, (m->flags & DL_READ_ONLY) != 0) < 0)
+        if (mt_dl_import(out, m) < 0)
             return -1;
         PyCapsule_SetName(capsule, versioned_used);
         return 0;
@@ -430,11 +500,14 @@ static PyMethodDef functions[] = {
     {"_to_dlpack_versioned", FAST(py_to_dlpack_versioned),
      "_to_dlpack_versioned(tensor, *, dl_device=None, copy=None): a capsule "
      "\"dltensor_versioned\"."},
+    {"_dlpack_export", (PyCFunction)(void (*)(void))py_dlpack_export, METH_FASTCALL, NULL},
     {"_from_dlpack", py_from_dlpack, METH_O, "_from_dlpack(capsule) -> Tensor"},
     {NULL, NULL, 0, NULL},
 };
 
 int mt_py_dlpack_init(PyObject *module)
 {
+    if (mt_py_dlpack_table_init((PyObject *)&mt_TensorBase_Type) < 0)
+        return -1;
     return PyModule_AddFunctions(module, functions);
 }

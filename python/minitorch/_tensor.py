@@ -286,6 +286,8 @@ class Tensor(_C._TensorBase):
                 dl_device=dl_device,
                 copy=copy,
             )
+        if (stream is None or stream == -1) and self.is_cpu and not self.is_neg():
+            return _C._dlpack_export(self, max_version, dl_device, copy)
         return torch.utils.dlpack._export(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self):

@@ -28,8 +28,13 @@ class DLDeviceType(IntEnum):
     kDLMAIA = 17
 
 
+_CPU = (DLDeviceType.kDLCPU, 0)
+
+
 def _device_of(tensor):
     """`Tensor.__dlpack_device__`"""
+    if tensor.is_cpu and not tensor.is_pinned():
+        return _CPU
     device = tensor.device
     if device.type == "cpu":
         kind = DLDeviceType.kDLCUDAHost if tensor.is_pinned() else DLDeviceType.kDLCPU
@@ -91,6 +96,8 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
 
     A tensor over the memory of an object with `__dlpack__`, or of a capsule.
     """
+    if type(ext_tensor) is torch.Tensor and device is None and copy is None and ext_tensor.is_cpu:
+        return _C._from_dlpack(ext_tensor.__dlpack__(max_version=(1, 3)))
     if not hasattr(ext_tensor, "__dlpack__"):
         if device is not None or copy is not None:
             raise AssertionError(
@@ -98,7 +105,7 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
             )
         return _C._from_dlpack(ext_tensor)
 
-    kwargs = {"max_version": (1, 0)}
+    kwargs = {"max_version": (1, 3)}
     if copy is not None:
         kwargs["copy"] = copy
     if device is not None:
