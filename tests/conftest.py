@@ -83,5 +83,7 @@ def pytest_pyfunc_call(pyfuncitem):
     if max(_growth(function, arguments, WARM, module)) >= WARM:
         growth = _growth(function, arguments, LONG, module)
         if max(growth) >= LONG:
-            pytest.fail("%d rounds leave %d blocks of Python and %d of minitorch" % (LONG, *growth), pytrace=False)
+            pytest.fail(
+                "%d rounds leave %d blocks of Python and %d of minitorch" % (LONG, *growth), pytrace=False
+            )
     return True

@@ -126,7 +126,7 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
     view->obj = NULL;
     if (check_export(self, t, flags) < 0)
         return -1;
-    if (mt_tensor_own(t) < 0) {
+    if (mt_tensor_check_bounds(t) < 0 || mt_storage_expose(t->storage) < 0) {
         mt_py_raise();
         return -1;
     }
@@ -141,7 +141,7 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
         e->dims[i] = t->size[i];
         e->dims[t->ndim + i] = t->stride[i] * itemsize;
     }
-    view->buf = t->storage->data ? mt_tensor_mutable_data(t) : &nothing;
+    view->buf = t->storage->data ? (void *)(uintptr_t)mt_tensor_const_data(t) : &nothing;
     view->obj = Py_NewRef(self);
     view->len = t->numel * itemsize;
     view->itemsize = itemsize;
@@ -304,9 +304,7 @@ int mt_py_tensor_from_buffer(mt_tensor **out, PyObject *o, mt_dtype dtype, int64
         mt_py_fail();
         goto fail;
     }
-    if (view->readonly)
-        s->flags |= MT_STORAGE_READONLY;
-    if (mt_tensor_from_storage(out, s, dtype, 1, &count, &one, 0) < 0)
+    if ((view->readonly && mt_storage_protect(s) < 0) || mt_tensor_from_storage(out, s, dtype, 1, &count, &one, 0) < 0)
         mt_py_fail();
     mt_storage_unref(s);
     return *out ? 0 : -1;

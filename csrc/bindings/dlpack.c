@@ -161,9 +161,9 @@ int mt_dl_check(mt_tensor *t, bool grad_ok)
 
 int mt_dl_describe(dl_tensor *out, mt_tensor *t)
 {
-    if (mt_tensor_own(t) < 0)
+    if (mt_tensor_check_bounds(t) < 0 || mt_storage_expose(t->storage) < 0)
         return mt_py_fail();
-    out->data = t->storage->data ? mt_tensor_mutable_data(t) : NULL;
+    out->data = t->storage->data ? (void *)(uintptr_t)mt_tensor_const_data(t) : NULL;
     out->device_type = t->device.type == MT_DEVICE_CUDA ? DL_CUDA : DL_CPU;
     out->device_id = t->device.index < 0 ? 0 : t->device.index;
     out->ndim = t->ndim;
@@ -226,10 +226,12 @@ static PyObject *versioned_capsule(mt_tensor *t, bool copied)
 
 static PyObject *plain_capsule(mt_tensor *t)
 {
-    export *e = export_new(t, offsetof(export, dl.plain.tensor));
     dl_managed *m;
     PyObject *capsule;
+    export *e;
 
+    MT_PY_TRY(mt_tensor_own(t)); /* the old structure cannot say that memory is read-only */
+    e = export_new(t, offsetof(export, dl.plain.tensor));
     if (!e)
         return NULL;
     m = &e->dl.plain;
@@ -435,14 +437,16 @@ static int import(mt_tensor **out, const dl_tensor *dl, mt_deleter *deleter, voi
     if (mt_storage_from_memory(&s, dl->data ? (char *)dl->data + dl->byte_offset : NULL, nbytes, device, NULL, NULL) <
         0)
         return mt_py_fail();
-    if (readonly)
-        s->flags |= MT_STORAGE_READONLY;
-    if (mt_tensor_from_storage(out, s, dtype, dl->ndim, size, stride, 0) < 0) {
+    if (mt_tensor_from_storage(out, s, dtype, dl->ndim, size, stride, 0) < 0 ||
+        (readonly && mt_storage_protect_with(s, deleter, ctx) < 0)) {
+        mt_tensor_clear(out);
         mt_storage_unref(s);
         return mt_py_fail();
     }
-    s->deleter = deleter;
-    s->ctx = ctx;
+    if (!readonly) {
+        s->deleter = deleter;
+        s->ctx = ctx;
+    }
     mt_storage_unref(s);
     return 0;
 }

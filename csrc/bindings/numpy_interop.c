@@ -241,9 +241,8 @@ int mt_py_tensor_from_array(mt_tensor **out, PyObject *array, bool warn)
         mt_storage_from_memory(&s, PyArray_DATA(a), nbytes, MT_CPU, mt_py_drop_reference, array) < 0)
         return mt_py_fail();
     Py_INCREF(array);
-    if (!PyArray_ISWRITEABLE(a))
-        s->flags |= MT_STORAGE_READONLY;
-    rc = mt_tensor_from_storage(out, s, dtype, ndim, size, stride, 0);
+    rc = PyArray_ISWRITEABLE(a) ? 0 : mt_storage_protect(s);
+    rc = rc < 0 ? -1 : mt_tensor_from_storage(out, s, dtype, ndim, size, stride, 0);
     mt_storage_unref(s);
     return rc < 0 ? mt_py_fail() : 0;
 }
@@ -335,13 +334,13 @@ static PyObject *array_over(mt_tensor *t)
     }
     if (mt_tensor_check_bounds(t) < 0)
         return mt_py_raise();
-    MT_PY_TRY(mt_storage_own(t->storage));
+    MT_PY_TRY(mt_storage_expose(t->storage));
     owner = hold_storage(t->storage);
     if (!owner)
         return NULL;
-    array =
-        PyArray_New(&PyArray_Type, t->ndim, size, num, stride, t->storage->data ? mt_tensor_mutable_data(t) : &nothing,
-                    0, NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE, NULL);
+    array = PyArray_New(&PyArray_Type, t->ndim, size, num, stride,
+                        t->storage->data ? (void *)(uintptr_t)mt_tensor_const_data(t) : &nothing, 0,
+                        NPY_ARRAY_ALIGNED | (t->storage->flags & MT_STORAGE_READONLY ? 0 : NPY_ARRAY_WRITEABLE), NULL);
     if (!array) {
         Py_DECREF(owner);
         return NULL;

@@ -77,15 +77,18 @@ static void drop_whole(void *ctx)
     mt_storage_unref(whole);
 }
 
-static PyObject *part_of(PyObject *o, Py_ssize_t start, Py_ssize_t n, uint16_t flags)
+static PyObject *part_of(PyObject *o, Py_ssize_t start, Py_ssize_t n, bool read_only)
 {
     mt_storage *part = NULL, *s = ((mt_py_storage *)o)->s;
 
     MT_PY_TRY(
         mt_storage_from_memory(&part, s->data ? (char *)s->data + start : NULL, (size_t)n, s->device, drop_whole, s));
-    part->flags |= flags;
     mt_storage_ref(s);
     mt_storage_pin(s);
+    if (read_only && mt_storage_protect(part) < 0) {
+        mt_storage_unref(part);
+        return mt_py_raise();
+    }
     return mt_py_storage_wrap_as(part, Py_TYPE(o));
 }
 
@@ -99,14 +102,14 @@ static PyObject *get_slice(PyObject *o, PyObject *slice)
     if (slice_range(&start, &n, slice, s) < 0)
         return NULL;
     MT_PY_TRY(mt_storage_own(s));
-    return part_of(o, start, n, 0);
+    return part_of(o, start, n, false);
 }
 
 /* All of it for reading: a lazy clone stays one. */
 static PyObject *py_read_only(PyObject *o, PyObject *unused)
 {
     (void)unused;
-    return part_of(o, 0, (Py_ssize_t)((mt_py_storage *)o)->s->nbytes, MT_STORAGE_READONLY);
+    return part_of(o, 0, (Py_ssize_t)((mt_py_storage *)o)->s->nbytes, true);
 }
 
 static PyObject *storage_get(PyObject *o, PyObject *index)
@@ -214,8 +217,8 @@ static PyObject *py_element_size(PyObject *o, PyObject *unused)
 static PyObject *py_data_ptr(PyObject *o, PyObject *unused)
 {
     (void)unused;
-    MT_PY_TRY(mt_storage_own(((mt_py_storage *)o)->s));
-    return PyLong_FromVoidPtr(mt_storage_mutable_data(((mt_py_storage *)o)->s));
+    MT_PY_TRY(mt_storage_expose(((mt_py_storage *)o)->s));
+    return PyLong_FromVoidPtr((void *)(uintptr_t)mt_storage_const_data(((mt_py_storage *)o)->s));
 }
 
 static PyObject *py_const_data_ptr(PyObject *o, PyObject *unused)

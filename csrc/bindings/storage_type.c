@@ -354,7 +354,7 @@ static PyObject *is_cow_tensor(PyObject *module, PyObject *o)
     (void)module;
     if (!mt_py_is_tensor(o))
         return PyErr_Format(PyExc_TypeError, "_is_cow_tensor(): argument must be Tensor, not %s", Py_TYPE(o)->tp_name);
-    return PyBool_FromLong((mt_py_impl(o)->storage->flags & MT_STORAGE_COW) != 0);
+    return PyBool_FromLong((mt_py_impl(o)->storage->flags & (MT_STORAGE_COW | MT_STORAGE_READONLY)) == MT_STORAGE_COW);
 }
 
 static PyObject *is_alias_of(PyObject *module, PyObject *args)

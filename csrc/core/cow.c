@@ -18,34 +18,65 @@ void mt_cow_unref(mt_cow *cow)
         home->flags &= (uint16_t)~MT_STORAGE_LENT;
         if (home->flags & MT_STORAGE_DEAD)
             mt_storage_put_header(home);
+    } else if (cow->borrowed) {
+        if (cow->deleter)
+            cow->deleter(cow->ctx);
     } else if (cow->data) {
         mt_device_table[cow->device.type]->free(cow->data, cow->nbytes, cow->device);
     }
     mt_free(cow);
 }
 
-/* The bytes of s, from now on owned by a context that others can join. */
-static int hold(mt_storage *s)
+static int cow_new(mt_cow **out, mt_storage *s)
 {
     void *p;
     mt_cow *cow;
 
-    if (s->flags & MT_STORAGE_HELD)
-        return 0;
     if (mt_malloc(&p, sizeof(mt_cow)) < 0)
         return -1;
-    cow = p;
+    cow = *out = p;
+    *cow = (mt_cow){.device = s->device, .data = s->data, .nbytes = s->nbytes};
     mt_refcount_init(&cow->refs);
-    cow->device = s->device;
-    cow->data = s->data;
-    cow->nbytes = s->nbytes;
-    cow->home = NULL;
+    return 0;
+}
+
+/* The bytes of s, from now on owned by a context that others can join. */
+static int hold(mt_storage *s)
+{
+    mt_cow *cow;
+
+    if (s->flags & MT_STORAGE_HELD)
+        return 0;
+    if (cow_new(&cow, s) < 0)
+        return -1;
     if (s->flags & MT_STORAGE_INLINE) {
         cow->home = s;
         s->flags = (uint16_t)((s->flags & ~MT_STORAGE_INLINE) | MT_STORAGE_LENT);
     }
     s->flags |= MT_STORAGE_HELD;
     s->ctx = cow;
+    return 0;
+}
+
+int mt_storage_protect(mt_storage *s)
+{
+    return mt_storage_protect_with(s, s->deleter, s->ctx);
+}
+
+int mt_storage_protect_with(mt_storage *s, mt_deleter *deleter, void *ctx)
+{
+    mt_cow *cow;
+
+    if (s->flags & (MT_STORAGE_HELD | MT_STORAGE_RESIZABLE))
+        return mt_error_set(MT_ERR_RUNTIME, "only borrowed memory can be made read-only");
+    if (cow_new(&cow, s) < 0)
+        return -1;
+    cow->borrowed = true;
+    cow->deleter = deleter;
+    cow->ctx = ctx;
+    s->deleter = NULL;
+    s->ctx = cow;
+    s->flags |= MT_STORAGE_HELD | MT_STORAGE_COW | MT_STORAGE_READONLY;
     return 0;
 }
 
@@ -162,8 +193,13 @@ int mt_storage_own_slow(mt_storage *s)
     if (mt_in_parallel_region())
         return mt_error_set(MT_ERR_RUNTIME, "Materializing a storage in a parallel region is not allowed: whoever "
                                             "writes a tensor takes its address before the region begins");
-    if (mt_refcount_get(&cow->refs) > 1)
-        return copy_apart(s, cow);
+    if (mt_refcount_get(&cow->refs) > 1 || (s->flags & MT_STORAGE_READONLY)) {
+        if (copy_apart(s, cow) < 0)
+            return -1;
+        if (s->flags & MT_STORAGE_READONLY) /* the memory is ours now */
+            s->flags = (uint16_t)((s->flags & ~MT_STORAGE_READONLY) | MT_STORAGE_RESIZABLE);
+        return 0;
+    }
     s->flags &= (uint16_t)~MT_STORAGE_COW; /* nobody else is left */
     return 0;
 }

@@ -20,7 +20,7 @@ typedef void mt_deleter(void *ctx);
 enum {
     MT_STORAGE_RESIZABLE = 1, /* memory is ours; borrowed memory cannot be resized */
     MT_STORAGE_INLINE = 2,    /* data lies in the header block */
-    MT_STORAGE_READONLY = 4,  /* a write is allowed but was warned about at creation */
+    MT_STORAGE_READONLY = 4,  /* borrowed memory that nobody may write: the first writer gets a copy */
     /* never to be resized again, because others know its address (NumPy arrays) */
     MT_STORAGE_FIXED = 16,
     /* was once larger: its tensors may lie outside, see mt_tensor_check_bounds */
@@ -73,6 +73,14 @@ int mt_storage_own_slow(mt_storage *s) MT_COLD;
 static inline int mt_storage_own(mt_storage *s)
 {
     return MT_LIKELY(!(s->flags & MT_STORAGE_COW)) ? 0 : mt_storage_own_slow(s);
+}
+/* Borrowed memory becomes read-only: whoever writes the storage writes a copy, and its owner never sees it. */
+int mt_storage_protect(mt_storage *s);
+int mt_storage_protect_with(mt_storage *s, mt_deleter *deleter, void *ctx); /* sets the deleter; not run on failure */
+/* For those who hand out the address: bytes of its own, unless they may not be written by anybody. */
+static inline int mt_storage_expose(mt_storage *s)
+{
+    return s->flags & MT_STORAGE_READONLY ? 0 : mt_storage_own(s);
 }
 /* For writers that forgot mt_storage_own; counted, so that a test finds them. */
 void mt_storage_own_late(mt_storage *s) MT_COLD;

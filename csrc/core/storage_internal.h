@@ -11,7 +11,10 @@ typedef struct mt_cow {
     mt_device device;
     void *data; /* NULL for meta and for empty storages */
     size_t nbytes;
-    mt_storage *home; /* the storage whose header block holds the bytes, or NULL */
+    mt_storage *home;    /* the storage whose header block holds the bytes, or NULL */
+    mt_deleter *deleter; /* of borrowed bytes, with its argument */
+    void *ctx;
+    bool borrowed;
 } mt_cow;
 
 void mt_cow_unref(mt_cow *cow);
