@@ -518,19 +518,25 @@ typedef struct bernoulli_tensor {
     bool bad;
 } bernoulli_tensor;
 
-static void bernoulli_run(char *const *data, const int64_t *stride, int64_t n, const void *params)
+/* All probabilities are looked at before anything is drawn or written. */
+static void bernoulli_check(char *const *data, const int64_t *stride, int64_t n, const void *params)
 {
     bernoulli_tensor *b = *(bernoulli_tensor *const *)params;
 
     for (int64_t i = 0; i < n && !b->bad; i++) {
         mt_scalar p = mt_scalar_load(data[1] + i * stride[1], b->p_dtype);
-        bool yes;
 
-        if (!(p.v.d >= 0 && p.v.d <= 1)) {
-            b->bad = true;
-            break;
-        }
-        yes = b->p_dtype == MT_DTYPE_f64 ? mt_generator_f64(b->g) < p.v.d : mt_generator_f32(b->g) < (float)p.v.d;
+        b->bad = !(p.v.d >= 0 && p.v.d <= 1);
+    }
+}
+
+static void bernoulli_run(char *const *data, const int64_t *stride, int64_t n, const void *params)
+{
+    bernoulli_tensor *b = *(bernoulli_tensor *const *)params;
+
+    for (int64_t i = 0; i < n; i++) {
+        mt_scalar p = mt_scalar_load(data[1] + i * stride[1], b->p_dtype);
+        bool yes = b->p_dtype == MT_DTYPE_f64 ? mt_generator_f64(b->g) < p.v.d : mt_generator_f32(b->g) < (float)p.v.d;
         mt_scalar_store(data[0] + i * stride[0], b->out_dtype, mt_scalar_from_int(yes));
     }
 }
@@ -553,7 +559,10 @@ int mt_cpu_bernoulli_tensor(mt_tensor *self, mt_tensor *p, mt_generator *generat
     MT_TRY(mt_assert_no_internal_overlap(self));
     if (self->numel > 0) {
         MT_TRY(mt_iter_build(&it, operand, 2, 1, self->ndim, self->size));
-        mt_iter_run_serial(&it, bernoulli_run, &pointer);
+        mt_iter_run_serial(&it, bernoulli_check, &pointer);
+        MT_TRY(mt_iter_build(&it, operand, 2, 1, self->ndim, self->size));
+        if (!b.bad)
+            mt_iter_run_serial(&it, bernoulli_run, &pointer);
     }
     MT_REQUIRE(!b.bad, MT_ERR_RUNTIME, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
     rc = 0;

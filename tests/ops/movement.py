@@ -13,6 +13,7 @@ TABLE = os.path.join(os.path.dirname(HERE), "data", "movement.json.gz")
 FAMILIES = ["view", "create", "copy", "join", "index"]
 ONCE = [
     "is in beta",
+    "torch.meshgrid",
     "The use of `x.",
     "reduce argument of torch.scatter",
     "TypedStorage",

@@ -100,15 +100,14 @@ def zeros_(tensor):
 
 def _redraw_normal(tensor, mean, std, low, high, generator):
     """Normal draws; whole tensors are drawn again until every element has had one inside the interval."""
-    result = tensor.normal_(mean, std, generator=generator)
+    result = torch.empty_like(tensor).normal_(mean, std, generator=generator)
     while True:
         outside = (result < low) | (result > high)
         if not outside.any():
             break
         fresh = torch.empty_like(result).normal_(mean, std, generator=generator)
         result = torch.where(outside, fresh, result)
-    if result is not tensor:
-        tensor.copy_(result)
+    tensor.copy_(result)
 
 
 def _reject_uniform(tensor, mean, std, a, b, generator):
@@ -121,12 +120,9 @@ def _reject_uniform(tensor, mean, std, a, b, generator):
         candidates.sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
         return chances.uniform_(generator=generator).log_().gt(candidates)
 
-    tensor.uniform_(a, b, generator=generator)
-    candidates.copy_(tensor)
+    result = torch.empty_like(tensor).uniform_(a, b, generator=generator)
+    candidates.copy_(result)
     pending = rejected()
-    if not pending.any():
-        return
-    result = tensor
     while pending.any():
         candidates.uniform_(a, b, generator=generator)
         result = torch.where(pending, candidates, result)
