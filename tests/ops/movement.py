@@ -19,6 +19,7 @@ ONCE = [
     "TypedStorage",
     "ComplexHalf",
     "casting complex",
+    "Casting complex",
 ]
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "python"))
 import sampling  # noqa: E402
