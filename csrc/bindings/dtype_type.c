@@ -125,9 +125,12 @@ static PyObject *dtype_to_complex(PyObject *o, PyObject *unused)
 }
 
 static PyGetSetDef dtype_getset[] = {
-    {"is_floating_point", dtype_get, NULL, NULL, (void *)0}, {"is_complex", dtype_get, NULL, NULL, (void *)1},
-    {"is_signed", dtype_get, NULL, NULL, (void *)2},         {"itemsize", dtype_get, NULL, NULL, (void *)3},
-    {"abbr", dtype_get, NULL, NULL, (void *)4},              {"__module__", dtype_get, NULL, NULL, (void *)5},
+    {"is_floating_point", dtype_get, NULL, NULL, (void *)0},
+    {"is_complex", dtype_get, NULL, NULL, (void *)1},
+    {"is_signed", dtype_get, NULL, NULL, (void *)2},
+    {"itemsize", dtype_get, NULL, NULL, (void *)3},
+    {"abbr", dtype_get, NULL, NULL, (void *)4},
+    {"__module__", dtype_get, NULL, NULL, (void *)5},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -90,8 +90,7 @@ int mt_device_check(mt_device *inout)
     if ((unsigned)type >= MT_DEVICE_NAME_COUNT)
         return mt_error_set(MT_ERR_INTERNAL, "unknown device type %d", (int)inout->type);
     if (type >= MT_DEVICE_TYPE_COUNT)
-        return mt_error_set(MT_ERR_RUNTIME, "there is no backend for the device type %s",
-                            mt_device_names[type]);
+        return mt_error_set(MT_ERR_RUNTIME, "there is no backend for the device type %s", mt_device_names[type]);
     if (!mt_device_table[type] && mt_device_loader && mt_device_loader(type) < 0)
         return -1;
     if (!mt_device_table[type])

@@ -54,6 +54,11 @@ def refusal(name, subject, module="torch"):
 
 def function(name):
     """The stub of `torch.<name>`, or None."""
+    if name == "set_vital":
+        import warnings
+
+        warnings.warn("'set_vital' is deprecated and does nothing", stacklevel=3)
+        return lambda *args, **kwargs: None
     for subject, names in FUNCTIONS.items():
         if name in names.split():
             return refusal(name, subject)

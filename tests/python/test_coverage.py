@@ -1,6 +1,7 @@
 """The names of PyTorch: they exist, and those without an implementation say so after the checks of their arguments."""
 
 import os
+import subprocess
 import sys
 
 import pytest
@@ -54,6 +55,30 @@ def test_pending(torch, lib_name, entry):
 
     if args and args[0].__class__ is torch.Tensor and "function" in entry.variants:
         assert function(Seen(), *args[1:], **kwargs) == "seen"
+
+
+def test_names(torch, lib_name):
+    from minitorch import coverage
+
+    absent = []
+    for path, names in coverage.names_in_scope().items():
+        space = torch
+        for part in path.split(".")[1:]:
+            space = getattr(space, part)
+        absent += [
+            "%s.%s" % (path, name) for name in names if name not in dir(space) and not hasattr(space, name)
+        ]
+    assert absent == []
+
+
+def test_command():
+    run = subprocess.run(
+        [sys.executable, "-m", "minitorch.coverage", "--list"], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "torch.special" in run.stdout and "linalg, not implemented" in run.stdout
+    totals = [int(n) for n in run.stdout.split("\nall")[1].split("\n")[0].split()]
+    assert totals[0] == totals[1] > totals[2] > 1300
 
 
 def test_out_of_scope(torch, lib_name):

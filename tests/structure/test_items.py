@@ -43,3 +43,12 @@ def test_items_are_listed_once():
 
 def test_markers_name_known_items():
     assert sorted(set(observed()) - set(items())) == []
+
+
+def test_every_item_is_observed():
+    assert sorted(set(items()) - set(observed())) == []
+
+
+def test_items_have_titles():
+    with open(os.path.join(BEHAVIOUR, "items.txt"), encoding="utf-8") as f:
+        assert [line for line in f if len(line.split()) < 2] == []

@@ -15,7 +15,7 @@ from minitorch.nn._attention_functions import (  # noqa: F401
     _none_or_dtype,
     multi_head_attention_forward,
 )
-from minitorch.nn._dispatch import overridable
+from minitorch.nn._dispatch import boolean_dispatch, overridable  # noqa: F401
 from minitorch.nn._image_functions import *  # noqa: F403
 from minitorch.nn._image_functions import pad
 from minitorch.nn._loss_functions import *  # noqa: F403
