@@ -207,23 +207,50 @@ static PyObject *decrement(PyObject *module, PyObject *unused)
 
 static PyMethodDef functions[] = {
     {"is_autocast_enabled", (PyCFunction)(void (*)(void))is_enabled, METH_FASTCALL,
+     "is_autocast_enabled(device_type=None)\n--\n\n"
      "is_autocast_enabled(device_type='cuda') -> bool"},
     {"set_autocast_enabled", (PyCFunction)(void (*)(void))set_enabled, METH_FASTCALL,
+     "set_autocast_enabled(device_type, enabled)\n--\n\n"
      "set_autocast_enabled(device_type='cuda', enabled)"},
-    {"is_autocast_cpu_enabled", is_cpu_enabled, METH_NOARGS, "is_autocast_cpu_enabled() -> bool"},
-    {"set_autocast_cpu_enabled", set_cpu_enabled, METH_O, "set_autocast_cpu_enabled(enabled)"},
-    {"get_autocast_dtype", get_dtype, METH_O, "get_autocast_dtype(device_type) -> dtype"},
+    {"is_autocast_cpu_enabled", is_cpu_enabled, METH_NOARGS,
+     "is_autocast_cpu_enabled()\n--\n\n"
+     "is_autocast_cpu_enabled() -> bool"},
+    {"set_autocast_cpu_enabled", set_cpu_enabled, METH_O,
+     "set_autocast_cpu_enabled(enabled)\n--\n\n"
+     "set_autocast_cpu_enabled(enabled)"},
+    {"get_autocast_dtype", get_dtype, METH_O,
+     "get_autocast_dtype(device_type)\n--\n\n"
+     "get_autocast_dtype(device_type) -> dtype"},
     {"set_autocast_dtype", (PyCFunction)(void (*)(void))set_dtype, METH_FASTCALL,
+     "set_autocast_dtype(device_type, dtype)\n--\n\n"
      "set_autocast_dtype(device_type, dtype)"},
-    {"get_autocast_cpu_dtype", get_cpu_dtype, METH_NOARGS, "get_autocast_cpu_dtype() -> dtype"},
-    {"set_autocast_cpu_dtype", set_cpu_dtype, METH_O, "set_autocast_cpu_dtype(dtype)"},
-    {"get_autocast_gpu_dtype", get_gpu_dtype, METH_NOARGS, "get_autocast_gpu_dtype() -> dtype"},
-    {"set_autocast_gpu_dtype", set_gpu_dtype, METH_O, "set_autocast_gpu_dtype(dtype)"},
-    {"is_autocast_cache_enabled", is_cache_enabled, METH_NOARGS, "is_autocast_cache_enabled() -> bool"},
-    {"set_autocast_cache_enabled", set_cache_enabled, METH_O, "set_autocast_cache_enabled(enabled)"},
-    {"clear_autocast_cache", clear_cache, METH_NOARGS, "clear_autocast_cache()"},
-    {"autocast_increment_nesting", increment, METH_NOARGS, "autocast_increment_nesting() -> int"},
-    {"autocast_decrement_nesting", decrement, METH_NOARGS, "autocast_decrement_nesting() -> int"},
+    {"get_autocast_cpu_dtype", get_cpu_dtype, METH_NOARGS,
+     "get_autocast_cpu_dtype()\n--\n\n"
+     "get_autocast_cpu_dtype() -> dtype"},
+    {"set_autocast_cpu_dtype", set_cpu_dtype, METH_O,
+     "set_autocast_cpu_dtype(dtype)\n--\n\n"
+     "set_autocast_cpu_dtype(dtype)"},
+    {"get_autocast_gpu_dtype", get_gpu_dtype, METH_NOARGS,
+     "get_autocast_gpu_dtype()\n--\n\n"
+     "get_autocast_gpu_dtype() -> dtype"},
+    {"set_autocast_gpu_dtype", set_gpu_dtype, METH_O,
+     "set_autocast_gpu_dtype(dtype)\n--\n\n"
+     "set_autocast_gpu_dtype(dtype)"},
+    {"is_autocast_cache_enabled", is_cache_enabled, METH_NOARGS,
+     "is_autocast_cache_enabled()\n--\n\n"
+     "is_autocast_cache_enabled() -> bool"},
+    {"set_autocast_cache_enabled", set_cache_enabled, METH_O,
+     "set_autocast_cache_enabled(enabled)\n--\n\n"
+     "set_autocast_cache_enabled(enabled)"},
+    {"clear_autocast_cache", clear_cache, METH_NOARGS,
+     "clear_autocast_cache()\n--\n\n"
+     "clear_autocast_cache()"},
+    {"autocast_increment_nesting", increment, METH_NOARGS,
+     "autocast_increment_nesting()\n--\n\n"
+     "autocast_increment_nesting() -> int"},
+    {"autocast_decrement_nesting", decrement, METH_NOARGS,
+     "autocast_decrement_nesting()\n--\n\n"
+     "autocast_decrement_nesting() -> int"},
     {NULL, NULL, 0, NULL},
 };
 

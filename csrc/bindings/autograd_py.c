@@ -383,9 +383,14 @@ static PyObject *detach_inplace(PyObject *self, PyObject *unused)
 
 PyMethodDef mt_py_autograd_methods[] = {
     {"requires_grad_", (PyCFunction)(void (*)(void))requires_grad_inplace, METH_VARARGS | METH_KEYWORDS,
+     "requires_grad_($self, requires_grad=True)\n--\n\n"
      "requires_grad_(requires_grad=True) -> Tensor: sets whether operations on this leaf are recorded."},
-    {"retain_grad", retain_grad, METH_NOARGS, "retain_grad(): keeps .grad of a non-leaf tensor."},
-    {"detach_", detach_inplace, METH_NOARGS, "detach_() -> Tensor: becomes a leaf."},
+    {"retain_grad", retain_grad, METH_NOARGS,
+     "retain_grad($self)\n--\n\n"
+     "retain_grad(): keeps .grad of a non-leaf tensor."},
+    {"detach_", detach_inplace, METH_NOARGS,
+     "detach_($self)\n--\n\n"
+     "detach_() -> Tensor: becomes a leaf."},
     {NULL, NULL, 0, NULL},
 };
 

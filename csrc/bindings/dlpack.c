@@ -500,7 +500,9 @@ static PyObject *py_from_dlpack(PyObject *module, PyObject *capsule)
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
 
 static PyMethodDef functions[] = {
-    {"_to_dlpack", FAST(py_to_dlpack), "_to_dlpack(tensor, *, dl_device=None, copy=None): a capsule \"dltensor\"."},
+    {"_to_dlpack", FAST(py_to_dlpack),
+     "_to_dlpack(tensor, *, dl_device=None, copy=None)\n--\n\n"
+     "_to_dlpack(tensor, *, dl_device=None, copy=None): a capsule \"dltensor\"."},
     {"_to_dlpack_versioned", FAST(py_to_dlpack_versioned),
      "_to_dlpack_versioned(tensor, *, dl_device=None, copy=None): a capsule "
      "\"dltensor_versioned\"."},

@@ -476,32 +476,74 @@ PyObject *mt_py_tensor_complex(PyObject *self, PyObject *unused);
 
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
 PyMethodDef mt_py_tensor_extra_methods[] = {
-    {"size", FAST(method_size), "size(dim=None) -> torch.Size or int"},
-    {"stride", FAST(method_stride), "stride(dim=None) -> tuple or int"},
-    {"is_contiguous", FAST(method_is_contiguous), "is_contiguous(memory_format=torch.contiguous_format) -> bool"},
-    {"dim", method_dim, METH_NOARGS, "dim() -> int: number of dimensions."},
-    {"ndimension", method_ndimension, METH_NOARGS, "ndimension() -> int: alias of dim()."},
-    {"numel", method_numel, METH_NOARGS, "numel() -> int: number of elements."},
-    {"nelement", method_nelement, METH_NOARGS, "nelement() -> int: alias of numel()."},
-    {"element_size", method_element_size, METH_NOARGS, "element_size() -> int: bytes of one element."},
-    {"storage_offset", method_storage_offset, METH_NOARGS, "storage_offset() -> int: in elements."},
+    {"size", FAST(method_size),
+     "size($self, dim=None)\n--\n\n"
+     "size(dim=None) -> torch.Size or int"},
+    {"stride", FAST(method_stride),
+     "stride($self, dim=None)\n--\n\n"
+     "stride(dim=None) -> tuple or int"},
+    {"is_contiguous", FAST(method_is_contiguous),
+     "is_contiguous($self, *, memory_format=...)\n--\n\n"
+     "is_contiguous(memory_format=torch.contiguous_format) -> bool"},
+    {"dim", method_dim, METH_NOARGS,
+     "dim($self)\n--\n\n"
+     "dim() -> int: number of dimensions."},
+    {"ndimension", method_ndimension, METH_NOARGS,
+     "ndimension($self)\n--\n\n"
+     "ndimension() -> int: alias of dim()."},
+    {"numel", method_numel, METH_NOARGS,
+     "numel($self)\n--\n\n"
+     "numel() -> int: number of elements."},
+    {"nelement", method_nelement, METH_NOARGS,
+     "nelement($self)\n--\n\n"
+     "nelement() -> int: alias of numel()."},
+    {"element_size", method_element_size, METH_NOARGS,
+     "element_size($self)\n--\n\n"
+     "element_size() -> int: bytes of one element."},
+    {"storage_offset", method_storage_offset, METH_NOARGS,
+     "storage_offset($self)\n--\n\n"
+     "storage_offset() -> int: in elements."},
     {"data_ptr", method_data_ptr, METH_NOARGS,
+     "data_ptr($self)\n--\n\n"
      "data_ptr() -> int: address of the first element, 0 of an empty tensor."},
     {"const_data_ptr", method_const_data_ptr, METH_NOARGS,
+     "const_data_ptr($self)\n--\n\n"
      "const_data_ptr() -> int: the same for reading: a lazy clone stays one."},
-    {"is_complex", method_is_complex, METH_NOARGS, "is_complex() -> bool"},
-    {"is_floating_point", method_is_floating_point, METH_NOARGS, "is_floating_point() -> bool"},
-    {"is_signed", method_is_signed, METH_NOARGS, "is_signed() -> bool"},
-    {"is_conj", method_is_conj, METH_NOARGS, "is_conj() -> bool"},
-    {"is_neg", method_is_neg, METH_NOARGS, "is_neg() -> bool"},
-    {"is_inference", method_is_inference, METH_NOARGS, "is_inference() -> bool"},
-    {"get_device", method_get_device, METH_NOARGS, "get_device() -> int: index of the CUDA device, -1 on the CPU."},
-    {"item", method_item, METH_NOARGS, "item() -> number: the value of a one-element tensor."},
-    {"tolist", method_tolist, METH_NOARGS, "tolist() -> list or number"},
+    {"is_complex", method_is_complex, METH_NOARGS,
+     "is_complex($self)\n--\n\n"
+     "is_complex() -> bool"},
+    {"is_floating_point", method_is_floating_point, METH_NOARGS,
+     "is_floating_point($self)\n--\n\n"
+     "is_floating_point() -> bool"},
+    {"is_signed", method_is_signed, METH_NOARGS,
+     "is_signed($self)\n--\n\n"
+     "is_signed() -> bool"},
+    {"is_conj", method_is_conj, METH_NOARGS,
+     "is_conj($self)\n--\n\n"
+     "is_conj() -> bool"},
+    {"is_neg", method_is_neg, METH_NOARGS,
+     "is_neg($self)\n--\n\n"
+     "is_neg() -> bool"},
+    {"is_inference", method_is_inference, METH_NOARGS,
+     "is_inference($self)\n--\n\n"
+     "is_inference() -> bool"},
+    {"get_device", method_get_device, METH_NOARGS,
+     "get_device($self)\n--\n\n"
+     "get_device() -> int: index of the CUDA device, -1 on the CPU."},
+    {"item", method_item, METH_NOARGS,
+     "item($self)\n--\n\n"
+     "item() -> number: the value of a one-element tensor."},
+    {"tolist", method_tolist, METH_NOARGS,
+     "tolist($self)\n--\n\n"
+     "tolist() -> list or number"},
     {"_is_view", method_is_view, METH_NOARGS, NULL},
-    {"is_same_size", method_is_same_size, METH_O, "is_same_size(other) -> bool"},
-    {"is_set_to", method_is_set_to, METH_O, "is_set_to(tensor) -> bool: the same memory and geometry."},
-    {"__complex__", mt_py_tensor_complex, METH_NOARGS, NULL},
+    {"is_same_size", method_is_same_size, METH_O,
+     "is_same_size($self, other)\n--\n\n"
+     "is_same_size(other) -> bool"},
+    {"is_set_to", method_is_set_to, METH_O,
+     "is_set_to($self, tensor)\n--\n\n"
+     "is_set_to(tensor) -> bool: the same memory and geometry."},
+    {"__complex__", mt_py_tensor_complex, METH_NOARGS, "__complex__($self)\n--\n\n__complex__()"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -442,18 +442,31 @@ static PyMethodDef functions[] = {
     {"_unimplemented_ops", unimplemented, METH_NOARGS,
      "_unimplemented_ops() -> set of str: ops that raise NotImplementedError"},
     {"_set_tensor_metadata", (PyCFunction)(void (*)(void))set_tensor_metadata, METH_FASTCALL, NULL},
-    {"get_default_dtype", get_default_dtype, METH_NOARGS, "get_default_dtype() -> dtype"},
+    {"get_default_dtype", get_default_dtype, METH_NOARGS,
+     "get_default_dtype()\n--\n\n"
+     "get_default_dtype() -> dtype"},
     {"_set_default_dtype", set_default_dtype, METH_O, NULL},
     {"promote_types", (PyCFunction)(void (*)(void))promote_types, METH_FASTCALL,
+     "promote_types(type1, type2)\n--\n\n"
      "promote_types(type1, type2) -> dtype"},
-    {"can_cast", (PyCFunction)(void (*)(void))can_cast, METH_VARARGS | METH_KEYWORDS, "can_cast(from_, to) -> bool"},
+    {"can_cast", (PyCFunction)(void (*)(void))can_cast, METH_VARARGS | METH_KEYWORDS,
+     "can_cast(from_, to)\n--\n\n"
+     "can_cast(from_, to) -> bool"},
     {"result_type", (PyCFunction)(void (*)(void))result_type, METH_VARARGS | METH_KEYWORDS,
+     "result_type(tensor1, tensor2)\n--\n\n"
      "result_type(tensor1, tensor2) -> dtype"},
-    {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "is_grad_enabled() -> bool"},
+    {"is_grad_enabled", is_grad_enabled, METH_NOARGS,
+     "is_grad_enabled()\n--\n\n"
+     "is_grad_enabled() -> bool"},
     {"_set_grad_enabled", set_grad_enabled, METH_O, NULL},
-    {"is_inference_mode_enabled", is_inference_mode_enabled, METH_NOARGS, NULL},
-    {"get_num_threads", get_num_threads, METH_NOARGS, "get_num_threads() -> int"},
-    {"set_num_threads", set_num_threads, METH_O, "set_num_threads(int)"},
+    {"is_inference_mode_enabled", is_inference_mode_enabled, METH_NOARGS,
+     "is_inference_mode_enabled()\n--\n\nis_inference_mode_enabled()"},
+    {"get_num_threads", get_num_threads, METH_NOARGS,
+     "get_num_threads()\n--\n\n"
+     "get_num_threads() -> int"},
+    {"set_num_threads", set_num_threads, METH_O,
+     "set_num_threads(num)\n--\n\n"
+     "set_num_threads(int)"},
     {"_get_cpu_capability", cpu_capability, METH_NOARGS, NULL},
     {"_cuda_isAvailable", cuda_available, METH_NOARGS, NULL},
     {"_unsafe_set_version_counter", set_version_counter, METH_VARARGS, NULL},

@@ -158,24 +158,38 @@ static PyObject *is_anomaly_check_nan(PyObject *module, PyObject *unused)
 
 static PyMethodDef functions[] = {
     {"set_warn_always", set_warn_always, METH_O,
+     "set_warn_always(b)\n--\n\n"
      "set_warn_always(b): whether notices that come once per process come every time."},
-    {"is_warn_always_enabled", get_warn_always, METH_NOARGS, "is_warn_always_enabled() -> bool"},
+    {"is_warn_always_enabled", get_warn_always, METH_NOARGS,
+     "is_warn_always_enabled()\n--\n\n"
+     "is_warn_always_enabled() -> bool"},
     {"_set_warnAlways", set_warn_always, METH_O, NULL},
     {"_get_warnAlways", get_warn_always, METH_NOARGS, NULL},
     {"_log_api_usage_once", log_api_usage, METH_O, NULL},
     {"_get_cpp_backtrace", cpp_backtrace, METH_VARARGS, NULL},
-    {"get_num_interop_threads", get_interop, METH_NOARGS, "get_num_interop_threads() -> int"},
+    {"get_num_interop_threads", get_interop, METH_NOARGS,
+     "get_num_interop_threads()\n--\n\n"
+     "get_num_interop_threads() -> int"},
     {"set_num_interop_threads", set_interop, METH_O,
+     "set_num_interop_threads(num)\n--\n\n"
      "set_num_interop_threads(int): accepted once; operations run one after the other in any case."},
-    {"init_num_threads", nothing, METH_NOARGS, "init_num_threads()"},
+    {"init_num_threads", nothing, METH_NOARGS,
+     "init_num_threads()\n--\n\n"
+     "init_num_threads()"},
     {"set_flush_denormal", set_flush_denormal, METH_O,
+     "set_flush_denormal(mode)\n--\n\n"
      "set_flush_denormal(mode) -> bool: whether denormal numbers count as zero on this thread; False when the "
      "processor "
      "cannot."},
     {"set_anomaly_enabled", (PyCFunction)(void (*)(void))set_anomaly, METH_VARARGS | METH_KEYWORDS,
+     "set_anomaly_enabled(mode, check_nan=True)\n--\n\n"
      "set_anomaly_enabled(enabled, check_nan=True)"},
-    {"is_anomaly_enabled", is_anomaly, METH_NOARGS, "is_anomaly_enabled() -> bool"},
-    {"is_anomaly_check_nan_enabled", is_anomaly_check_nan, METH_NOARGS, "is_anomaly_check_nan_enabled() -> bool"},
+    {"is_anomaly_enabled", is_anomaly, METH_NOARGS,
+     "is_anomaly_enabled()\n--\n\n"
+     "is_anomaly_enabled() -> bool"},
+    {"is_anomaly_check_nan_enabled", is_anomaly_check_nan, METH_NOARGS,
+     "is_anomaly_check_nan_enabled()\n--\n\n"
+     "is_anomaly_check_nan_enabled() -> bool"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -295,25 +295,32 @@ static PyObject *py_frombuffer(PyObject *module, PyObject *const *args, Py_ssize
 
 PyMethodDef mt_py_creation_functions[] = {
     {"tensor", FAST(py_tensor),
+     "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\n"
      "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False) -> Tensor\n\n"
      "A tensor without history that holds a copy of data: a number, a nest of sequences, an array, "
      "a tensor."},
     {"as_tensor", FAST(py_as_tensor),
+     "as_tensor(data, dtype=None, device=None)\n--\n\n"
      "as_tensor(data, dtype=None, device=None) -> Tensor\n\n"
      "The data as a tensor. Tensors that fit come back as they are, arrays share their memory when "
      "they can."},
     {"asarray", FAST(py_asarray),
+     "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False)\n--\n\n"
      "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False) -> Tensor\n\n"
      "The object as a tensor: a tensor, an array, a DLPack capsule, a buffer, a sequence or a "
      "number. copy=False refuses to copy, copy=True always copies."},
     {"frombuffer", FAST(py_frombuffer),
+     "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)\n--\n\n"
      "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False) -> Tensor\n\n"
      "A 1-D tensor over the memory of an object with the buffer protocol. offset counts bytes, "
      "count elements."},
     {"from_numpy", mt_py_from_numpy, METH_O,
+     "from_numpy(ndarray)\n--\n\n"
      "from_numpy(ndarray) -> Tensor\n\nA tensor over the memory of an array. It cannot be "
      "resized."},
     {"from_file", FAST(mt_py_from_file),
+     "from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None, pin_memory=None, "
+     "requires_grad=False)\n--\n\n"
      "from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None, "
      "pin_memory=False) -> Tensor\n\n"
      "A 1-D tensor over a mapped file. With shared=True writes reach the file, which grows as "
@@ -323,23 +330,35 @@ PyMethodDef mt_py_creation_functions[] = {
 
 PyMethodDef mt_py_creation_methods[] = {
     {"new_tensor", FAST(py_new_tensor),
+     "new_tensor($self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\n"
      "new_tensor(data, *, dtype=None, device=None, requires_grad=False) -> Tensor\n\n"
      "torch.tensor with the dtype and device of this tensor unless others are given."},
-    {"new", (PyCFunction)(void (*)(void))mt_py_method_new, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"new", (PyCFunction)(void (*)(void))mt_py_method_new, METH_VARARGS | METH_KEYWORDS,
+     "new($self, *args, device=None)\n--\n\nnew(*args, device=None)"},
     {"as_subclass", FAST(mt_py_as_subclass),
+     "as_subclass($self, cls)\n--\n\n"
      "as_subclass(cls) -> Tensor\n\nThis tensor as an object of a subclass: same memory, same "
      "history."},
-    {"untyped_storage", mt_py_untyped_storage, METH_NOARGS, "untyped_storage() -> UntypedStorage\n\nThe memory."},
+    {"untyped_storage", mt_py_untyped_storage, METH_NOARGS,
+     "untyped_storage($self)\n--\n\n"
+     "untyped_storage() -> UntypedStorage\n\nThe memory."},
     {"type", FAST(mt_py_type),
+     "type($self, dtype=None, non_blocking=False)\n--\n\n"
      "type(dtype=None, non_blocking=False, **kwargs) -> str or Tensor\n\n"
      "The name of the legacy type, or this tensor as another dtype, type object or type name."},
-    {"__bytes__", mt_py_tensor_bytes, METH_NOARGS, NULL},
-    {"is_pinned", FAST(mt_py_is_pinned), "is_pinned() -> bool: is the memory page-locked?"},
-    {"pin_memory", FAST(mt_py_pin_memory), "pin_memory() -> Tensor: a copy in page-locked memory."},
+    {"__bytes__", mt_py_tensor_bytes, METH_NOARGS, "__bytes__($self)\n--\n\n__bytes__()"},
+    {"is_pinned", FAST(mt_py_is_pinned),
+     "is_pinned($self, device=None)\n--\n\n"
+     "is_pinned() -> bool: is the memory page-locked?"},
+    {"pin_memory", FAST(mt_py_pin_memory),
+     "pin_memory($self, device=None)\n--\n\n"
+     "pin_memory() -> Tensor: a copy in page-locked memory."},
     {"set_", FAST(mt_py_set),
+     "set_($self, source=None, storage_offset=0, size=None, stride=())\n--\n\n"
      "set_(source=None, storage_offset=0, size=None, stride=None) -> Tensor\n\n"
      "Takes over the memory of a storage or tensor, and its geometry or the one given."},
     {"numpy", FAST(mt_py_numpy),
+     "numpy($self, *, force=False)\n--\n\n"
      "numpy(*, force=False) -> numpy.ndarray\n\nAn array over the memory of this tensor. "
      "force=True detaches, moves and resolves first."},
     {NULL, NULL, 0, NULL},

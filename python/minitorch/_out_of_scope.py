@@ -58,7 +58,11 @@ def function(name):
         import warnings
 
         warnings.warn("'set_vital' is deprecated and does nothing", stacklevel=3)
-        return lambda *args, **kwargs: None
+
+        def set_vital(*args, **kwargs):
+            """set_vital(*args): does nothing (deprecated)."""
+
+        return set_vital
     for subject, names in FUNCTIONS.items():
         if name in names.split():
             return refusal(name, subject)

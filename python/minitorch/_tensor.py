@@ -76,6 +76,7 @@ class Tensor(_C._TensorBase):
         return _add_hook(self._post_accumulate_grad_hooks, hook)
 
     def reinforce(self, reward):
+        """reinforce(reward): removed; RuntimeError."""
         raise RuntimeError(
             "reinforce() was removed.  Use torch.distributions instead:\n"
             "m = torch.distributions.Categorical(probs)\n"
@@ -88,6 +89,7 @@ class Tensor(_C._TensorBase):
     # --- copying and pickling ---
 
     def __deepcopy__(self, memo):
+        """copy.deepcopy(tensor) -> Tensor: a copy of memory, gradient and attributes; leaves only."""
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.__deepcopy__, (self,), self, memo)
         from minitorch import _utils
@@ -95,6 +97,7 @@ class Tensor(_C._TensorBase):
         return _utils._deepcopy_tensor(self, memo)
 
     def __reduce_ex__(self, proto):
+        """__reduce_ex__(protocol): what pickle writes."""
         from minitorch import _utils
 
         state = _utils._get_obj_state(self)
@@ -111,6 +114,7 @@ class Tensor(_C._TensorBase):
         return _utils._reduce_tensor(self)
 
     def __setstate__(self, state):
+        """__setstate__(state): the state of an old pickle."""
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.__setstate__, (self,), self, state)
         if not self.is_leaf:
@@ -186,6 +190,7 @@ class Tensor(_C._TensorBase):
     # --- printing and conversion ---
 
     def __repr__(self, *, tensor_contents=None):
+        """repr(tensor) -> str: class, numbers, and what differs from the defaults."""
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.__repr__, (self,), self, tensor_contents=tensor_contents)
         from minitorch import _tensor_str
@@ -193,6 +198,7 @@ class Tensor(_C._TensorBase):
         return _tensor_str._str(self, tensor_contents=tensor_contents)
 
     def __format__(self, format_spec):
+        """format(tensor, spec) -> str: of a tensor without dimensions as its number, else spec is empty."""
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.__format__, (self,), self, format_spec)
         if self.dim() == 0 and type(self) is Tensor and not self.is_meta:
@@ -200,6 +206,7 @@ class Tensor(_C._TensorBase):
         return object.__format__(self, format_spec)
 
     def __dir__(self):
+        """dir(tensor) -> list of str."""
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.__dir__, (self,), self)
         names = set(dir(type(self)))
@@ -224,6 +231,7 @@ class Tensor(_C._TensorBase):
         return self.to(device=device)
 
     def __array__(self, dtype=None, *, copy=None):
+        """__array__(dtype=None, *, copy=None) -> numpy.ndarray: what NumPy makes of the tensor, sharing memory where it can."""
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.__array__, (self,), self, dtype=dtype)
         array = self.numpy()
@@ -234,6 +242,7 @@ class Tensor(_C._TensorBase):
         return array.copy() if copy else array
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
+        """__array_wrap__(array, context=None, return_scalar=False) -> Tensor: the result of a NumPy function as a tensor."""
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.__array_wrap__, (self,), self, array=array)
         if array.dtype == bool:
@@ -241,6 +250,7 @@ class Tensor(_C._TensorBase):
         return torch.from_numpy(array)
 
     def __contains__(self, element, /):
+        """element in tensor -> bool: whether a number or tensor equals an element."""
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.__contains__, (self,), self, element)
         if isinstance(element, (Tensor, int, float, complex)) or _is_number(element):
@@ -276,6 +286,7 @@ class Tensor(_C._TensorBase):
         }
 
     def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
+        """__dlpack__(*, stream=-1, max_version=None, dl_device=None, copy=None) -> capsule: the memory for another library."""
         if has_torch_function_unary(self):
             return handle_torch_function(
                 Tensor.__dlpack__,
@@ -291,6 +302,7 @@ class Tensor(_C._TensorBase):
         return torch.utils.dlpack._export(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self):
+        """__dlpack_device__() -> (device type, index), as DLPack numbers them."""
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.__dlpack_device__, (self,), self)
         return torch.utils.dlpack._device_of(self)
@@ -315,6 +327,7 @@ class Tensor(_C._TensorBase):
     # --- ops whose Python form does more than the C op ---
 
     def __iter__(self):
+        """iter(tensor): over the slices of the first dimension."""
         if self.dim() == 0:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
@@ -334,6 +347,7 @@ class Tensor(_C._TensorBase):
         torch.cuda._record_stream(self.untyped_storage(), stream)
 
     def __reversed__(self):
+        """reversed(tensor) -> Tensor: flipped along the first dimension."""
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.__reversed__, (self,), self)
         return self if self.dim() == 0 else self.flip(0)
@@ -489,6 +503,7 @@ class Tensor(_C._TensorBase):
         return torch.istft(self, n_fft, **options)
 
     def resize(self, *sizes):
+        """resize(*sizes) -> Tensor: a view of another shape (deprecated)."""
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.resize, (self,), self, *sizes)
         return _resized(
@@ -496,6 +511,7 @@ class Tensor(_C._TensorBase):
         )
 
     def resize_as(self, tensor):
+        """resize_as(tensor) -> Tensor: a view of the shape of another tensor (deprecated)."""
         if has_torch_function_variadic(self, tensor):
             return handle_torch_function(Tensor.resize_as, (self, tensor), self, tensor)
         return _resized("resize_as", self, tensor.size())

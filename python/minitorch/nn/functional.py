@@ -680,6 +680,7 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
 
 
 def assert_int_or_pair(arg, arg_name, message):
+    """assert_int_or_pair(arg, arg_name, message): AssertionError unless arg is an int or has two items."""
     if not (isinstance(arg, int) or len(arg) == 2):
         raise AssertionError(message.format(arg_name))
 
@@ -689,6 +690,7 @@ def _unsupported(name):
         raise NotImplementedError("nn.functional.%s is not supported" % name)
 
     function.__name__ = function.__qualname__ = name
+    function.__doc__ = "%s(*args, **kwargs): not supported; NotImplementedError." % name
     return function
 
 
