@@ -73,6 +73,7 @@ def run_codegen(out):
         for pattern in (
             "csrc/ops/*.yaml",
             "csrc/codegen/*.py",
+            "csrc/codegen/stubs/*.pyi",
             "csrc/core/*.def",
             "csrc/math/*.h",
             "csrc/**/*.c",
