@@ -4,6 +4,7 @@ import os
 
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+RANK = ["skipped", "passed", "failed"]  # of several tests of an item, the last of these counts
 outcomes = {}
 
 
@@ -26,8 +27,7 @@ def pytest_collection_modifyitems(items):
 def pytest_runtest_logreport(report):
     for name, item in report.user_properties:
         if name == "item" and (report.when == "call" or report.outcome != "passed"):
-            if report.outcome == "failed" or outcomes.get(item) != "failed":
-                outcomes[item] = report.outcome
+            outcomes[item] = max(report.outcome, outcomes.get(item, "skipped"), key=RANK.index)
 
 
 def pytest_terminal_summary(terminalreporter):
