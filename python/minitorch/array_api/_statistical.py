@@ -2,7 +2,6 @@
 """Reductions and running reductions."""
 
 import minitorch as torch
-from minitorch.array_api._dtypes import UNSIGNED
 
 
 def axes_of(x, axis):
@@ -16,8 +15,6 @@ def sum_dtype(x, dtype):
     """The dtype of sums: integers get the width of the default integer."""
     if dtype is not None:
         return dtype
-    if x.dtype in UNSIGNED and hasattr(torch, "uint64"):
-        return torch.uint64
     return x.dtype if x.dtype.is_floating_point or x.dtype.is_complex else torch.int64
 
 
