@@ -317,7 +317,8 @@ static inline int short_call(PyObject **result, const mt_py_func *f, PyObject *s
 
     if (!spec || nargs + method != spec->n_in || !mt_py_is_exact(a) || spec->in[0] != 0 ||
         (spec->n_in == 2 && spec->in[1] != 1) ||
-        (spec->n_params && spec->n_in == 1 && ((op->flags & MT_OPF_CHECKED) || !(op->args[1].flags & MT_ARGF_DEFAULT))))
+        (spec->n_params &&
+         ((spec->n_in == 1 && (op->flags & MT_OPF_CHECKED)) || !(op->args[spec->n_in].flags & MT_ARGF_DEFAULT))))
         return 0;
     if (f->variant == MT_VARIANT_INPLACE) {
         out = mt_py_impl(a);

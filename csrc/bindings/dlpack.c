@@ -255,6 +255,10 @@ static int wanted_device(mt_device *out, PyObject *o)
 {
     int type, id;
 
+    if (!PyTuple_Check(o)) {
+        PyErr_Format(PyExc_TypeError, "dl_device must be a pair of integers, not %s", Py_TYPE(o)->tp_name);
+        return -1;
+    }
     if (!PyArg_ParseTuple(o, "ii;dl_device must be a pair of integers", &type, &id))
         return -1;
     if (type != DL_CPU && type != DL_CUDA) {

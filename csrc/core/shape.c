@@ -49,7 +49,8 @@ void mt_shape_contiguous_strides(int64_t *stride, int ndim, const int64_t *size)
 
     for (int i = ndim - 1; i >= 0; i--) {
         stride[i] = step;
-        step *= size[i] > 1 ? size[i] : 1;
+        if (mt_mul_overflow(step, size[i] > 1 ? size[i] : 1, &step))
+            step = INT64_MAX; /* such sizes are refused by whoever counts elements or bytes */
     }
 }
 
@@ -104,7 +105,8 @@ void mt_shape_ordered_strides(int64_t *stride, int ndim, const int64_t *size, co
 
     for (int i = 0; i < ndim; i++) {
         stride[order[i]] = step;
-        step *= size[order[i]]; /* an empty dim gives what lies outside of it stride 0 */
+        if (mt_mul_overflow(step, size[order[i]], &step)) /* an empty dim gives what lies outside of it stride 0 */
+            step = INT64_MAX;
     }
 }
 
