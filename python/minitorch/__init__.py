@@ -71,6 +71,7 @@ from minitorch.functional import (  # noqa: E402
     broadcast_shapes,
     broadcast_tensors,
     cartesian_prod,
+    chain_matmul,
     dequantize,
     einsum,
     histogramdd,

@@ -554,6 +554,8 @@ class Tensor(_C._TensorBase):
         """to_dense(dtype=None, *, masked_grad=None) -> Tensor: this tensor, which is dense, or a copy of that dtype."""
         if has_torch_function_unary(self):
             return handle_torch_function(Tensor.to_dense, (self,), self, dtype, masked_grad=masked_grad)
+        if dtype is not None and not isinstance(dtype, torch.dtype):
+            raise TypeError("to_dense(): argument 'dtype' must be torch.dtype, not %s" % type(dtype).__name__)
         return self if dtype is None else self.to(dtype)
 
     def dequantize(self):

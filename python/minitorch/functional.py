@@ -312,6 +312,23 @@ def _chosen(values, inverse, counts, return_inverse, return_counts):
     return values
 
 
+def chain_matmul(*matrices, out=None):
+    """chain_matmul(*matrices, out=None) -> Tensor
+
+    The product of matrices (two dimensions each) in the order that takes the fewest multiplications.
+
+    Example::
+
+        >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 1))
+        tensor([[12.],
+                [12.]])
+    """
+    if has_torch_function(matrices):
+        return _override(chain_matmul, matrices, *matrices)
+    product = _VF.chain_matmul(matrices)
+    return product if out is None else _VF.mul(product, 1, out=out)
+
+
 def unravel_index(indices, shape):
     """unravel_index(indices, shape) -> tuple of Tensors
 

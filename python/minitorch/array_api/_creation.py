@@ -27,6 +27,8 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     """arange(start, /, stop=None, step=1, *, dtype=None, device=None) -> Tensor: numbers from start up to stop, which is left out."""
     if stop is None:
         start, stop = 0, start
+    if step == 0:
+        raise ValueError("arange(): step must not be zero")
     if (stop - start) / step <= 0:
         if dtype is None:
             whole = all(isinstance(n, int) for n in (start, stop, step))
