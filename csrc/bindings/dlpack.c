@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DLPack capsules, unversioned and of version 1, both ways: _C._to_dlpack, _C._to_dlpack_versioned
+/* DLPack capsules, unversioned and of version 1, both ways: _C._to_dlpack, _C._dlpack_export
    and _C._from_dlpack. The protocol around them (__dlpack__, streams, from_dlpack) is
    minitorch/utils/dlpack.py.
 
@@ -243,13 +243,6 @@ static PyObject *plain_capsule(mt_tensor *t)
     return capsule;
 }
 
-static PyObject *make_capsule(mt_tensor *t, bool versioned, bool copied)
-{
-    if (mt_dl_check(t, false) < 0)
-        return NULL;
-    return versioned ? versioned_capsule(t, copied) : plain_capsule(t);
-}
-
 /* (device type, device id), as DLPack numbers them. */
 static int wanted_device(mt_device *out, PyObject *o)
 {
@@ -270,24 +263,19 @@ static int wanted_device(mt_device *out, PyObject *o)
     return mt_device_check(out) < 0 ? mt_py_fail() : 0;
 }
 
-static PyObject *to_dlpack(mt_scan *scan, bool versioned, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+/* A capsule of a tensor, of its copy, or of its copy on another device; NULL and None leave a choice open. */
+static PyObject *export_as(mt_tensor *t, bool versioned, PyObject *dl_device, PyObject *wanted_copy)
 {
-    PyObject *value[3], *capsule;
-    mt_tensor *t, *copy = NULL;
-    mt_device device;
+    PyObject *capsule;
+    mt_tensor *copy = NULL;
+    mt_device device = t->device;
     int wants_copy = -1;
 
-    if (mt_py_scan(value, scan, args, nargs, kwnames) < 0)
+    if (mt_dl_check(t, false) < 0)
         return NULL;
-    if (!mt_py_is_tensor(value[0])) {
-        mt_py_scan_mismatch(scan, 0, 1, "Tensor", value[0]);
+    if (dl_device && dl_device != Py_None && wanted_device(&device, dl_device) < 0)
         return NULL;
-    }
-    t = mt_py_impl(value[0]);
-    device = t->device;
-    if (value[1] && value[1] != Py_None && wanted_device(&device, value[1]) < 0)
-        return NULL;
-    if (value[2] && value[2] != Py_None && (wants_copy = PyObject_IsTrue(value[2])) < 0)
+    if (wanted_copy && wanted_copy != Py_None && (wants_copy = PyObject_IsTrue(wanted_copy)) < 0)
         return NULL;
     if (wants_copy == 0 && !mt_device_equal(device, t->device)) {
         PyErr_SetString(PyExc_ValueError, "cannot move DLTensor across devices without copying");
@@ -295,7 +283,7 @@ static PyObject *to_dlpack(mt_scan *scan, bool versioned, PyObject *const *args,
     }
     if (mt_py_convert(&copy, t, MT_DTYPE_NONE, device, wants_copy == 1) < 0)
         return mt_py_raise();
-    capsule = make_capsule(copy, versioned, copy != t);
+    capsule = versioned ? versioned_capsule(copy, copy != t) : plain_capsule(copy);
     mt_tensor_unref(copy);
     return capsule;
 }
@@ -303,34 +291,29 @@ static PyObject *to_dlpack(mt_scan *scan, bool versioned, PyObject *const *args,
 static PyObject *py_to_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     static mt_scan scan = {"_to_dlpack", 3, 1, 1, {"data", "dl_device", "copy"}, {NULL}};
+    PyObject *value[3];
 
     (void)module;
-    return to_dlpack(&scan, false, args, nargs, kwnames);
+    if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0)
+        return NULL;
+    if (!mt_py_is_tensor(value[0])) {
+        mt_py_scan_mismatch(&scan, 0, 1, "Tensor", value[0]);
+        return NULL;
+    }
+    return export_as(mt_py_impl(value[0]), false, value[1], value[2]);
 }
 
-static PyObject *py_to_dlpack_versioned(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
-{
-    static mt_scan scan = {"_to_dlpack_versioned", 3, 1, 1, {"data", "dl_device", "copy"}, {NULL}};
-
-    (void)module;
-    return to_dlpack(&scan, true, args, nargs, kwnames);
-}
-
-/* _dlpack_export(tensor, max_version, dl_device, copy): __dlpack__ of a tensor of the processor. */
+/* _dlpack_export(tensor, max_version, dl_device, copy): the part of __dlpack__ that is no affair of streams. */
 static PyObject *py_dlpack_export(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    PyObject *major, *capsule;
-    mt_tensor *t, *copy = NULL;
-    mt_device device;
+    PyObject *major;
     bool versioned = false;
-    int wants_copy = -1, rc;
 
     (void)module;
     if (nargs != 4 || !mt_py_is_tensor(args[0])) {
         PyErr_SetString(PyExc_TypeError, "_dlpack_export(): four arguments are expected, the first a tensor");
         return NULL;
     }
-    t = mt_py_impl(args[0]);
     if (args[1] != Py_None) {
         major = PySequence_GetItem(args[1], 0);
         versioned = major && PyLong_AsLong(major) >= 1;
@@ -338,23 +321,7 @@ static PyObject *py_dlpack_export(PyObject *module, PyObject *const *args, Py_ss
         if (PyErr_Occurred())
             return NULL;
     }
-    if (args[2] == Py_None && args[3] == Py_None)
-        return make_capsule(t, versioned, false);
-    if (mt_dl_check(t, false) < 0)
-        return NULL;
-    device = t->device;
-    if (args[2] != Py_None && wanted_device(&device, args[2]) < 0)
-        return NULL;
-    if (args[3] != Py_None && (wants_copy = PyObject_IsTrue(args[3])) < 0)
-        return NULL;
-    if (wants_copy == 0 && !mt_device_equal(device, t->device)) {
-        PyErr_SetString(PyExc_ValueError, "cannot move DLTensor across devices without copying");
-        return NULL;
-    }
-    rc = mt_py_convert(&copy, t, MT_DTYPE_NONE, device, wants_copy == 1);
-    capsule = rc < 0 ? mt_py_raise() : make_capsule(copy, versioned, copy != t);
-    mt_tensor_clear(&copy);
-    return capsule;
+    return export_as(mt_py_impl(args[0]), versioned, args[2], args[3]);
 }
 
 /* --- import --- */
@@ -507,9 +474,6 @@ static PyMethodDef functions[] = {
     {"_to_dlpack", FAST(py_to_dlpack),
      "_to_dlpack(tensor, *, dl_device=None, copy=None)\n--\n\n"
      "_to_dlpack(tensor, *, dl_device=None, copy=None): a capsule \"dltensor\"."},
-    {"_to_dlpack_versioned", FAST(py_to_dlpack_versioned),
-     "_to_dlpack_versioned(tensor, *, dl_device=None, copy=None): a capsule "
-     "\"dltensor_versioned\"."},
     {"_dlpack_export", (PyCFunction)(void (*)(void))py_dlpack_export, METH_FASTCALL, NULL},
     {"_from_dlpack", py_from_dlpack, METH_O, "_from_dlpack(capsule) -> Tensor"},
     {NULL, NULL, 0, NULL},

@@ -545,7 +545,9 @@ static int value_tensor(mt_tensor **out, mt_tensor *self, PyObject *value)
         PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
         return -1;
     }
-    if (mt_scalar_store_checked(element, (mt_dtype)self->dtype, s) < 0 ||
+    /* The floats of 16 bits take infinity for what they cannot hold, here and nowhere else. */
+    if ((self->dtype != MT_DTYPE_f16 && self->dtype != MT_DTYPE_bf16 &&
+         mt_scalar_store_checked(element, (mt_dtype)self->dtype, s) < 0) ||
         mt_tensor_full_0d(out, s, (mt_dtype)self->dtype, self->device) < 0)
         return raise_c();
     return 0;

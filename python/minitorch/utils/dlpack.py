@@ -63,17 +63,9 @@ def _wait_for_stream(stream):
 
 
 def _export(tensor, stream, max_version, dl_device, copy):
-    """`Tensor.__dlpack__`: refuses what a capsule cannot say."""
-    if tensor.requires_grad:
-        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    if tensor.is_conj():
-        raise BufferError("Can't export tensors with the conjugate bit set")
+    """`Tensor.__dlpack__`: resolves negation, waits for streams; the rest is said by what makes the capsule."""
     if tensor.is_neg():
         tensor = tensor.resolve_neg()
-    if tensor.layout != torch.strided:
-        raise BufferError("Can't export tensors with layout other than torch.strided")
-    if tensor.is_meta:
-        raise BufferError("Can't export tensors without memory (device meta)")
     if stream is not None and type(stream) is not int:
         raise TypeError("stream must be ``int`` or ``none``")
     if tensor.is_cuda:
@@ -86,9 +78,7 @@ def _export(tensor, stream, max_version, dl_device, copy):
             _wait_for_stream(stream)
     elif stream is not None and stream != -1:
         raise AssertionError("stream should be None on cpu.")
-    if max_version is None or max_version[0] < 1:
-        return _C._to_dlpack(tensor, dl_device=dl_device, copy=copy)
-    return _C._to_dlpack_versioned(tensor, dl_device=dl_device, copy=copy)
+    return _C._dlpack_export(tensor, max_version, dl_device, copy)
 
 
 def from_dlpack(ext_tensor, *, device=None, copy=None):
