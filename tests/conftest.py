@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         mark = item.get_closest_marker("minitorch_only")
         if mark:
-            item.add_marker(pytest.mark.skip(reason=mark.kwargs.get("reason", "minitorch only")))
+            item.add_marker(pytest.mark.skip(reason=mark.kwargs["reason"]))
 
 
 @pytest.fixture(scope="session")

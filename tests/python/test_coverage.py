@@ -33,10 +33,9 @@ def arguments(torch, entry):
     return positional, {a.name: value(torch, a.type) for a in required if a.keyword_only}
 
 
+@pytest.mark.minitorch_only(reason="PyTorch has an implementation")
 @pytest.mark.parametrize("entry", PENDING, ids=lambda e: e.schema.full_name)
-def test_pending(torch, lib_name, entry):
-    if lib_name == "torch":
-        pytest.skip("PyTorch has an implementation")
+def test_pending(torch, entry):
     table = getattr(torch._C, "_" + entry.space) if entry.space else torch._C._VariableFunctions
     function = getattr(table, entry.name, None) or getattr(torch.Tensor, entry.name)
     args, kwargs = arguments(torch, entry)
@@ -81,9 +80,8 @@ def test_command():
     assert totals[0] == totals[1] > totals[2] > 1300
 
 
-def test_out_of_scope(torch, lib_name):
-    if lib_name == "torch":
-        pytest.skip("PyTorch has them")
+@pytest.mark.minitorch_only(reason="PyTorch has them")
+def test_out_of_scope(torch):
     with pytest.raises(NotImplementedError, match="quantized"):
         torch.quantize_per_tensor(torch.ones(2), 1.0, 0, None)
     with pytest.raises(NotImplementedError, match="sparse"):

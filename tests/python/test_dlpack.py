@@ -124,9 +124,8 @@ def test_allocate(torch, table):
     assert back.value.shape == (2, 5) and back.value.dtype == torch.int16
 
 
-def test_allocate_reports_errors(torch, table, lib_name):
-    if lib_name == "torch":
-        pytest.skip("PyTorch ends the process or raises through C")
+@pytest.mark.minitorch_only(reason="PyTorch ends the process or raises through C")
+def test_allocate_reports_errors(torch, table):
     said = []
     report = SET_ERROR(lambda ctx, kind, text: said.append((kind, text)))
     out = ctypes.POINTER(Versioned)()
@@ -194,9 +193,8 @@ def test_an_unused_capsule_frees_its_tensor(torch):
         del capsules  # the exception is handled while the destructors run
 
 
-def test_read_only_arrays(torch, lib_name):
-    if lib_name == "torch":
-        pytest.skip("PyTorch makes a read-only array writable")
+@pytest.mark.minitorch_only(reason="PyTorch makes a read-only array writable")
+def test_read_only_arrays(torch):
     a = np.arange(3)
     a.flags.writeable = False
     t = torch.from_dlpack(a)
@@ -206,9 +204,8 @@ def test_read_only_arrays(torch, lib_name):
     assert t.tolist() == [5, 1, 2] and a.tolist() == [0, 1, 2] and t.data_ptr() != a.ctypes.data
 
 
-def test_copies_say_so(torch, lib_name):
-    if lib_name == "torch":
-        pytest.skip("PyTorch does not set the flag")
+@pytest.mark.minitorch_only(reason="PyTorch does not set the flag")
+def test_copies_say_so(torch):
     t = torch.arange(3)
     copied = t.__dlpack__(max_version=(1, 3), copy=True)
     assert Versioned.from_address(pointer_of(copied, b"dltensor_versioned")).flags & 2
@@ -223,9 +220,8 @@ def test_a_newer_major_version(torch):
         torch.from_dlpack(capsule)
 
 
-def test_negative_strides(torch, lib_name):
-    if lib_name == "torch":
-        pytest.skip("PyTorch ends the process")
+@pytest.mark.minitorch_only(reason="PyTorch ends the process")
+def test_negative_strides(torch):
     with pytest.raises((BufferError, RuntimeError, ValueError)):
         torch.from_dlpack(np.arange(4)[::-1])
 
