@@ -123,6 +123,23 @@ mt_hook *mt_hook_find(mt_hook *list, const mt_hook *after, mt_hook_kind kind, ui
 /* Only when the owner of the list dies. */
 void mt_hook_clear(mt_hook **list);
 
+/* --- forward mode --- */
+
+/* There is at most one level in the process; -1: none. Leaving it drops all tangents. */
+int mt_forward_enter(int64_t *level);
+int mt_forward_exit(int64_t level);
+int64_t mt_forward_level(void);
+/* This thread looks at tangents (the default). */
+static inline bool mt_forward_is_enabled(void)
+{
+    return !(mt_thread.exclude & MT_KEYS_DUAL);
+}
+void mt_forward_set_enabled(bool on);
+/* A view of primal with this tangent (shared when it is laid out like primal). */
+int mt_forward_make_dual(mt_tensor **out, mt_tensor *primal, mt_tensor *tangent, int64_t level);
+/* A view of dual without a tangent, and the tangent or NULL. */
+int mt_forward_unpack(mt_tensor **primal, mt_tensor **tangent, mt_tensor *dual, int64_t level);
+
 /* --- running --- */
 
 enum {

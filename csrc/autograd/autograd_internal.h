@@ -35,6 +35,43 @@ int mt_node_name_stem(const char *name);
 /* saved.c: drops everything, plain values too. */
 void mt_node_free_saved(mt_node *n);
 
+/* kernel.c: saving what the formulas of an op read. */
+typedef struct mt_saver {
+    const mt_call *call;
+    const mt_grad *grad;
+    mt_node *node;
+    int64_t *room;      /* for number lists, behind the sizes of the inputs */
+    uint32_t needed;    /* a bit per entry of grad->input that has an edge */
+    mt_tensor *written; /* argument 0 of an in-place form, else NULL */
+} mt_saver;
+
+/* Counts the edges of the node to be; tells whether any input requires grad. */
+bool mt_record_survey(int *n_edges, const mt_call *call, const mt_grad *grad);
+/* Words of the node's block that the number lists take. */
+int64_t mt_record_survey_saved(const mt_call *call, const mt_grad *grad);
+int mt_record_inputs(mt_saver *s);
+
+/* forward.c */
+struct mt_dual;
+void mt_dual_free(struct mt_dual *dual);
+void mt_forward_drop(mt_tensor *t); /* which has a tangent */
+/* What follows sees no tangents; the mask of excluded keys before, to be put back. */
+static inline uint32_t mt_forward_pause(void)
+{
+    uint32_t exclude = mt_thread.exclude;
+
+    mt_thread.exclude = exclude | MT_KEYS_DUAL;
+    return exclude;
+}
+/* The tangent of t, laid out like t; a new reference or NULL. */
+int mt_forward_tangent(mt_tensor **out, mt_tensor *t);
+/* t was computed (or written in place) and *tangent belongs to it now. Takes *tangent over when it can. */
+int mt_forward_set(mt_tensor *t, mt_tensor **tangent);
+int mt_forward_update(mt_tensor *t, mt_tensor **tangent);
+
+/* forward_jvp.c: the body of mt_forward_dispatch. */
+int mt_forward_call(mt_call *call);
+
 /* meta.c */
 void mt_autograd_free(mt_autograd *meta);
 int mt_autograd_set_edge(mt_tensor *t, mt_node *node, uint32_t output_nr);

@@ -50,7 +50,7 @@ static inline bool requires_grad(const mt_tensor *t)
 }
 
 /* Counts the edges of the node to be; tells whether any of them would lead somewhere. */
-static bool survey_inputs(int *n_edges, const mt_call *call, const mt_grad *grad)
+bool mt_record_survey(int *n_edges, const mt_call *call, const mt_grad *grad)
 {
     bool any = false;
     int n = 0;
@@ -105,15 +105,6 @@ static int connect(uint32_t *needed, mt_node *n, const mt_call *call, const mt_g
 
 /* --- saved values --- */
 
-typedef struct saver {
-    const mt_call *call;
-    const mt_grad *grad;
-    mt_node *node;
-    int64_t *room; /* for number lists, behind the sizes of the inputs */
-    uint32_t needed;
-    mt_tensor *written; /* argument 0 of an in-place form, else NULL */
-} saver;
-
 static int list_length(const mt_value *a)
 {
     bool numbers = a->kind == MT_ARG_INTS || a->kind == MT_ARG_BOOLS;
@@ -133,7 +124,7 @@ static int64_t list_sizes_length(const mt_value *a)
 }
 
 /* Words of the node's block that the number lists take. */
-static int64_t survey_saved(const mt_call *call, const mt_grad *grad)
+int64_t mt_record_survey_saved(const mt_call *call, const mt_grad *grad)
 {
     int64_t n = 0;
 
@@ -151,7 +142,7 @@ static int64_t survey_saved(const mt_call *call, const mt_grad *grad)
     return n;
 }
 
-static void save_numbers(saver *s, int k, uint8_t kind, const void *data, int n)
+static void save_numbers(mt_saver *s, int k, uint8_t kind, const void *data, int n)
 {
     mt_saved *slot = &s->node->saved[k];
 
@@ -166,7 +157,7 @@ static void save_numbers(saver *s, int k, uint8_t kind, const void *data, int n)
 }
 
 /* ndim and sizes of one tensor after the other; a missing one counts as ndim 0. */
-static void save_list_sizes(saver *s, int k, const mt_value *a)
+static void save_list_sizes(mt_saver *s, int k, const mt_value *a)
 {
     mt_saved *slot = &s->node->saved[k];
     int64_t *start = s->room;
@@ -183,7 +174,7 @@ static void save_list_sizes(saver *s, int k, const mt_value *a)
     slot->value.v.ints = (mt_ints){start, (int)(s->room - start)};
 }
 
-static int save_argument(saver *s, int k, const mt_value *a, bool wanted)
+static int save_argument(mt_saver *s, int k, const mt_value *a, bool wanted)
 {
     mt_tensor *before = NULL;
     int rc;
@@ -211,7 +202,7 @@ static int save_argument(saver *s, int k, const mt_value *a, bool wanted)
 }
 
 /* What a formula asks about a tensor without its data. Nothing is stored for a missing tensor. */
-static void save_metadata(saver *s, int k, uint8_t kind, const mt_value *a)
+static void save_metadata(mt_saver *s, int k, uint8_t kind, const mt_value *a)
 {
     mt_saved *slot = &s->node->saved[k];
     const mt_tensor *t = a->v.tensor;
@@ -235,7 +226,7 @@ static void save_metadata(saver *s, int k, uint8_t kind, const mt_value *a)
     }
 }
 
-static int save_inputs(saver *s)
+int mt_record_inputs(mt_saver *s)
 {
     const mt_grad *grad = s->grad;
 
@@ -257,7 +248,7 @@ static int save_inputs(saver *s)
     return 0;
 }
 
-static int save_results(saver *s)
+static int save_results(mt_saver *s)
 {
     const mt_grad *grad = s->grad;
 
@@ -310,7 +301,7 @@ static bool is_input(const mt_call *call, const mt_grad *grad, const mt_tensor *
 static int record(mt_call *call, int n_edges)
 {
     const mt_grad *grad = call->op->grad;
-    saver s = {call, grad, NULL, NULL, 0, NULL};
+    mt_saver s = {call, grad, NULL, NULL, 0, NULL};
     bool any;
     int64_t dims = survey_outputs(&any, call);
     mt_node *n = NULL;
@@ -318,7 +309,8 @@ static int record(mt_call *call, int n_edges)
 
     if (!any || (call->n_outs == 1 && is_input(call, grad, call->out[0])))
         return 0;
-    MT_TRY(mt_node_new(&n, &op_node_ops, n_edges, grad->n_saved, call->n_outs, dims + survey_saved(call, grad)));
+    MT_TRY(
+        mt_node_new(&n, &op_node_ops, n_edges, grad->n_saved, call->n_outs, dims + mt_record_survey_saved(call, grad)));
     n->op = call->op;
     MT_TRY(mt_node_created(n));
     s.node = n;
@@ -326,7 +318,7 @@ static int record(mt_call *call, int n_edges)
         mt_node_set_input(n, i, call->out[i]);
     s.room = (int64_t *)(n->input + n->n_inputs) + dims;
     MT_TRY(connect(&s.needed, n, call, grad));
-    MT_TRY(save_inputs(&s));
+    MT_TRY(mt_record_inputs(&s));
     MT_TRY(save_results(&s));
     for (int i = 0; i < call->n_outs; i++)
         if (n->input[i].takes_grad && !(i < MT_MAX_OUTS && (grad->constant >> i & 1)) &&
@@ -346,11 +338,12 @@ static int record_in_place(mt_call *call, mt_tensor *self, int n_edges)
     bool moves = (call->op->flags & MT_OPF_VIEW) != 0; /* t_, squeeze_: changes geometry, not values */
     bool listed = grad->n_inputs && grad->input[0] == 0;
     int self_edge = listed ? 0 : n_edges; /* always there: a view needs to know what becomes of its base */
-    saver s = {call, grad, NULL, NULL, 0, moves ? NULL : self};
+    mt_saver s = {call, grad, NULL, NULL, 0, moves ? NULL : self};
     mt_node *n = NULL;
     int rc = -1;
 
-    MT_TRY(mt_node_new(&n, &op_node_ops, n_edges + !listed, grad->n_saved, 1, self->ndim + survey_saved(call, grad)));
+    MT_TRY(mt_node_new(&n, &op_node_ops, n_edges + !listed, grad->n_saved, 1,
+                       self->ndim + mt_record_survey_saved(call, grad)));
     n->op = call->op;
     MT_TRY(mt_node_created(n));
     s.node = n;
@@ -359,7 +352,7 @@ static int record_in_place(mt_call *call, mt_tensor *self, int n_edges)
     MT_TRY(connect(&s.needed, n, call, grad));
     if (!listed)
         MT_TRY(mt_autograd_edge(&n->edge[self_edge], self));
-    MT_TRY(save_inputs(&s));
+    MT_TRY(mt_record_inputs(&s));
     MT_TRY(run_below(call));
     if (moves)
         MT_TRY(mt_node_replace_inputs(n, &self, 1));
@@ -386,7 +379,7 @@ static int in_place_form(mt_call *call)
         return -1;
     if (!grad || !self)
         return run_below(call);
-    any = survey_inputs(&n_edges, call, grad) || mt_tensor_requires_grad(self);
+    any = mt_record_survey(&n_edges, call, grad) || mt_tensor_requires_grad(self);
     if (!any || !mt_dtype_is_differentiable((mt_dtype)self->dtype))
         return run_below(call);
     if (mt_autograd_check_inplace(self, true) < 0)
@@ -401,7 +394,7 @@ static int out_form(mt_call *call)
     int n_edges;
 
     if (grad) {
-        any = survey_inputs(&n_edges, call, grad);
+        any = mt_record_survey(&n_edges, call, grad);
         for (int i = 0; i < call->n_outs; i++)
             any |= requires_grad(call->out[i]);
     }
@@ -423,7 +416,7 @@ int mt_autograd_kernel(mt_call *call)
         return run_below(call);
     if (MT_UNLIKELY(call->variant != MT_VARIANT_FUNCTION || (call->op->flags & MT_OPF_MUTATES_SELF)))
         return call->variant == MT_VARIANT_OUT ? out_form(call) : in_place_form(call);
-    any = grad && survey_inputs(&n_edges, call, grad);
+    any = grad && mt_record_survey(&n_edges, call, grad);
     rc = mt_fast_call(call);
     if (rc < 0 || (rc == 0 && run_below(call) < 0))
         return -1;

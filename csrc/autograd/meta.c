@@ -32,6 +32,10 @@ int mt_autograd_meta(mt_autograd **out, mt_tensor *t)
 /* Called by core when the tensor dies. */
 static void destroy_meta(mt_autograd *m)
 {
+    if (MT_UNLIKELY(m->dual != NULL)) {
+        mt_dual_free(m->dual);
+        m->dual = NULL;
+    }
     if (!m->grad && !m->hooks && !m->retains_grad) {
         mt_node *n = m->grad_fn;
 
@@ -62,6 +66,7 @@ void mt_autograd_init(void)
 {
     mt_autograd_destroy = destroy_meta;
     mt_inplace_check = check_inplace;
+    mt_forward_dispatch = mt_forward_call;
 }
 
 /* --- requires_grad --- */
@@ -296,6 +301,8 @@ int mt_autograd_detach_inplace(mt_tensor *t)
                "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
                "function in torch/optim/optimizer.py as the solution.");
     if (m) {
+        if (m->dual)
+            mt_forward_drop(t);
         if (m->retains_grad && m->grad_fn)
             mt_hook_drop_retain(m->grad_fn, m);
         old = m->grad_fn;

@@ -177,9 +177,12 @@ struct mt_autograd {
     uint32_t output_nr;
     uint8_t requires_grad; /* the flag of a leaf */
     uint8_t retains_grad;
-    uint8_t grad_dtype; /* dtype that .grad must have; MT_DTYPE_COUNT: that of the tensor; NONE: any */
-    uint8_t spare;
-    mt_autograd *next; /* list of metadata about to be destroyed */
+    uint8_t grad_dtype;  /* dtype that .grad must have; MT_DTYPE_COUNT: that of the tensor; NONE: any */
+    uint8_t only_primal; /* a view that has no part in the tangent of its base */
+    union {
+        struct mt_dual *dual; /* the tangent of forward mode, owned; NULL mostly */
+        mt_autograd *next;    /* list of metadata about to be destroyed */
+    };
 };
 
 #endif

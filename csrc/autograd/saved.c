@@ -316,17 +316,23 @@ MT_COLD static int raise_version(const mt_node *n, const mt_saved *s, mt_tensor 
 /* A detached stand-in of the output, with the history that the output had when it was made. */
 static int restore_output(mt_tensor **out, mt_node *n, const mt_saved *s, mt_tensor *t)
 {
-    mt_tensor *alias = NULL;
+    mt_tensor *alias = NULL, *tangent = NULL;
     int rc = -1;
 
     if (s->in_place_view && n->outer)
         return mt_copy_slices_output(out, n->outer, t);
     MT_TRY(mt_tensor_new_alias(&alias, t, true));
     MT_TRY(mt_autograd_set_history(alias, n, s->output_nr));
+    if (MT_UNLIKELY(t->keys & MT_KEYS_DUAL)) {
+        MT_TRY(mt_forward_tangent(&tangent, t));
+        if (tangent)
+            MT_TRY(mt_forward_set(alias, &tangent));
+    }
     *out = mt_tensor_move(&alias);
     rc = 0;
 fail:
     mt_tensor_clear(&alias);
+    mt_tensor_clear(&tangent);
     return rc;
 }
 

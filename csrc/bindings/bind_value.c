@@ -187,7 +187,7 @@ static int bind_scalar(mt_bind *b, mt_value *out, PyObject *value)
 
         if (mt_py_has_torch_function(value))
             return overload_if(b, value);
-        if (t->ndim != 0 || mt_tensor_requires_grad(t))
+        if (t->ndim != 0 || mt_tensor_is_tracked(t))
             return 0;
         if (mt_tensor_item(&out->v.scalar, t) < 0) {
             mt_py_raise();

@@ -130,6 +130,7 @@ int mt_py_testing_init(PyObject *module);
 int mt_py_torch_function_init(PyObject *module);
 int mt_py_module_functions_init(PyObject *module);
 int mt_py_state_init(PyObject *module);
+int mt_py_forward_init(PyObject *module);
 int mt_py_autocast_state_init(PyObject *module);
 int mt_py_inspect_init(PyObject *module);
 /* _VariableFunctionsClass, its instance and the types of results (function_table.c). */

@@ -402,7 +402,7 @@ static int walk_index(walk *w, mt_tensor *self, PyObject *key)
         return -1;
     n = PyTuple_GET_SIZE(items);
     w->view = mt_tensor_ref(self);
-    w->record = mt_tensor_requires_grad(self) || mt_thread.slow;
+    w->record = mt_tensor_is_tracked(self) || mt_thread.slow;
     for (Py_ssize_t i = 0; i < n; i++)
         covered += covered_dims(PyTuple_GET_ITEM(items, i));
     if (n > MAX_ITEMS || covered > self->ndim) {
@@ -491,7 +491,7 @@ static PyObject *tensor_getitem(PyObject *self, PyObject *key)
 
     if (MT_UNLIKELY(mt_py_needs_override(self) || key_overrides(key)))
         return get_with_override(self, key);
-    if (PyLong_CheckExact(key) && !mt_tensor_requires_grad(t) && !mt_thread.slow) {
+    if (PyLong_CheckExact(key) && !mt_tensor_is_tracked(t) && !mt_thread.slow) {
         int64_t i;
 
         return int_of(key, &i) < 0 ? NULL : get_int(t, i);

@@ -19,7 +19,7 @@ static int does_not_fit(const char *type)
 /* Tensors that need not go through the Python protocol. */
 static bool is_plain_tensor(PyObject *o)
 {
-    return mt_py_is_tensor(o) && !mt_py_needs_override(o) && !mt_tensor_requires_grad(mt_py_impl(o));
+    return mt_py_is_tensor(o) && !mt_py_needs_override(o) && !mt_tensor_is_tracked(mt_py_impl(o));
 }
 
 static int item_of(mt_scalar *out, mt_tensor *t)

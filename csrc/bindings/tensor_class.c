@@ -309,6 +309,9 @@ PyObject *mt_py_set(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyO
         return invalid_set(args, nargs);
     if (mt_thread.grad_mode && mt_autograd_check_inplace(t, mt_tensor_requires_grad(t)) < 0)
         return mt_py_raise();
+    if (t->keys & MT_KEYS_DUAL)
+        return PyErr_Format(PyExc_NotImplementedError, "Trying to use forward AD with set_ that does not support it "
+                                                       "because it has not been implemented yet.");
     if (!value[0])
         return empty_storage(t) < 0 ? mt_py_raise() : Py_NewRef(self);
     g.offset = 0;

@@ -361,7 +361,7 @@ def record(catalog, entry, saved):
     indices = entry.input_indices()
     out.append("static const uint8_t %s_inputs[] = {%s};" % (entry.c, ", ".join(map(str, indices))))
     out.append(
-        'const mt_grad mt_grad_%s = {"%s", %d, %d, %s, %s_inputs, %s_backward_, %d};'
+        'const mt_grad mt_grad_%s = {"%s", %d, %d, %s, %s_inputs, %s_backward_, %d, MT_JVP_%s};'
         % (
             entry.c,
             node_name(catalog, entry),
@@ -371,6 +371,7 @@ def record(catalog, entry, saved):
             entry.c,
             entry.c,
             constant_results(entry),
+            entry.forward.upper(),
         )
     )
     return "\n".join(out) + "\n"
@@ -381,7 +382,7 @@ def record_not_implemented(entry):
     indices = [i for i, a in enumerate(entry.schema.args) if a.type.base == "Tensor"]
     return (
         "/* %s */\nstatic const uint8_t %s_inputs[] = {%s};\n"
-        'const mt_grad mt_grad_%s = {"NotImplemented", 0, %d, NULL, %s_inputs, NULL, 0};\n'
+        'const mt_grad mt_grad_%s = {"NotImplemented", 0, %d, NULL, %s_inputs, NULL, 0, MT_JVP_TRANSPOSE};\n'
         % (entry.where, entry.c, ", ".join(map(str, indices)), entry.c, len(indices), entry.c)
     )
 

@@ -16,6 +16,7 @@ from model import (
     ABSENT,
     DTYPE_CLASSES,
     DTYPES,
+    JVPS,
     KINDS,
     POINTWISE,
     PROMOTES,
@@ -209,6 +210,10 @@ class EntryReader:
         elif f["meta"] and f["view"] is None:
             self.fail("'meta' belongs to entries with a kernel", "meta")
         f["absent"] = self.read_absent()
+        if f["jvp"] and f["jvp"] not in JVPS:
+            self.fail("unknown jvp '%s'; known: %s" % (f["jvp"], " ".join(JVPS)), "jvp")
+        if f["jvp"] and not isinstance(self.raw["grad"].value if "grad" in self.raw else None, dict):
+            self.fail("'jvp' belongs to entries with gradient formulas", "jvp")
 
     def read_kind(self, kind):
         f, s = self.fields, self.schema

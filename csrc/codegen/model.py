@@ -23,6 +23,7 @@ PROMOTES = (
     "complex",
     "float_real",
 )
+JVPS = ("elementwise", "linear", "multilinear", "transpose")
 REDUCE_PROMOTES = ("same", "sum", "float", "bool", "index", "real")
 ABSENT = {
     "zero": "ZERO",
@@ -109,6 +110,15 @@ class Entry:
     @property
     def name(self):
         return self.schema.name
+
+    @property
+    def forward(self):
+        """How tangents go through: the field `jvp`, or what holds for the kind of entry."""
+        if self.jvp:
+            return self.jvp
+        return (
+            "elementwise" if self.kind and self.kind != "reduce" else "linear" if self.view else "transpose"
+        )
 
     @property
     def only_inplace(self):

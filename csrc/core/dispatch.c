@@ -23,7 +23,7 @@ static inline uint32_t keys_of(const mt_tensor *t)
     uint32_t keys = t->keys;
 
     if (t->base)
-        keys |= t->base->keys & MT_KEY_BIT(MT_KEY_AUTOGRAD);
+        keys |= t->base->keys & MT_KEYS_TRACKED;
     if (MT_UNLIKELY((t->flags & LAZY) || (t->storage->flags & (MT_STORAGE_SHRUNK | MT_STORAGE_COW))))
         keys |= NEEDS_CARE;
     return keys;
@@ -242,11 +242,19 @@ static int run(mt_call *call, uint32_t keys)
     return rc;
 }
 
+int (*mt_forward_dispatch)(mt_call *call);
+
 int mt_dispatch(mt_call *call)
 {
     uint32_t keys = scan(call) | mt_thread.include, flags = call->op->flags;
     bool writes = call->variant != MT_VARIANT_FUNCTION || (flags & MT_OPF_MUTATES_SELF);
 
+    if (MT_UNLIKELY(keys & ~mt_thread.exclude & MT_KEYS_DUAL)) {
+        int rc = mt_forward_dispatch(call);
+
+        if (rc <= 0)
+            return rc;
+    }
     if (!mt_thread.grad_mode && !writes && !(flags & MT_OPF_VIEW))
         keys &= ~MT_KEY_BIT(MT_KEY_AUTOGRAD);
     /* composites that write by themselves have the slot, others fall through */

@@ -30,10 +30,19 @@ enum { MT_SLOW_MODE = 1, MT_SLOW_INFERENCE = 2, MT_SLOW_AUTOCAST = 4, MT_SLOW_SA
    that lie outside a shrunk storage. The message of an error stays as the kernel worded it, because
    PyTorch's texts rarely name the op. */
 int mt_dispatch(mt_call *call);
+/* Ops with a tensor that has a tangent, unless mt_thread.exclude has MT_KEYS_DUAL: 0 done, -1 error, 1 nothing to do
+   here. Installed by autograd before the first tangent is set. */
+extern int (*mt_forward_dispatch)(mt_call *call);
 /* Continues below `key`: used by the AUTOGRAD and VIEW_INPLACE kernels. */
 int mt_redispatch(mt_call *call, mt_key key);
 /* Key bits of the tensors of a frame. Those of a view include the AUTOGRAD bit of its base. */
 uint32_t mt_call_keys(const mt_call *call);
+
+/* Somebody differentiates what is done with this tensor. */
+static inline bool mt_tensor_is_tracked(const mt_tensor *t)
+{
+    return ((t->base ? t->keys | t->base->keys : t->keys) & MT_KEYS_TRACKED) != 0;
+}
 
 /* The ADInplaceOrView kernel of every op: bumps versions of written tensors, marks views of list results
    (MT_FLAG_MULTI_VIEW). mt_tensor_new_view has set the other guards and own_version. */

@@ -23,6 +23,10 @@ typedef enum mt_key {
     MT_KEY_COUNT
 } mt_key;
 #define MT_KEY_BIT(key) (1u << (key))
+/* Travels with the keys but is none: the tensor has a tangent of forward-mode differentiation. */
+#define MT_KEYS_DUAL (1u << 15)
+/* What a tensor's keys say about differentiation; the rest is its backend. */
+#define MT_KEYS_TRACKED (MT_KEY_BIT(MT_KEY_AUTOGRAD) | MT_KEYS_DUAL)
 
 /* --- values --- */
 
@@ -289,6 +293,14 @@ typedef struct mt_saved_spec {
    node, NULL on entry, filled where mt_node_needs(node, edge). */
 typedef int mt_backward_fn(struct mt_node *node, struct mt_tensor *const *grads, struct mt_tensor **out);
 
+/* How the tangents of the results come from those of the arguments. */
+typedef enum mt_jvp {
+    MT_JVP_TRANSPOSE,   /* the transpose of the gradient formulas, which are linear in the gradient */
+    MT_JVP_ELEMENTWISE, /* the gradient formulas themselves; complex numbers take the transpose */
+    MT_JVP_LINEAR,      /* the op itself, of the tangents of all its inputs together */
+    MT_JVP_MULTILINEAR, /* a sum over the inputs, of the op with one of them replaced by its tangent */
+} mt_jvp;
+
 typedef struct mt_grad {
     const char *node_name; /* "AddBackward0" */
     uint8_t n_saved, n_inputs;
@@ -297,6 +309,7 @@ typedef struct mt_grad {
     mt_backward_fn *backward; /* NULL: "not implemented" node that raises */
     uint8_t constant;         /* bit set of the results whose gradient no formula reads: they are
                                      not differentiable */
+    uint8_t jvp;              /* mt_jvp */
 } mt_grad;
 
 typedef struct mt_op {

@@ -20,7 +20,7 @@ int mt_tensor_set_data(mt_tensor *t, const mt_tensor *from)
     }
     t->storage = mt_storage_ref(from->storage);
     t->device = from->device;
-    t->keys = (uint16_t)((t->keys & MT_KEY_BIT(MT_KEY_AUTOGRAD)) | (from->keys & ~MT_KEY_BIT(MT_KEY_AUTOGRAD)));
+    t->keys = (uint16_t)((t->keys & MT_KEYS_TRACKED) | (from->keys & ~MT_KEYS_TRACKED));
     t->flags = (uint16_t)((t->flags & ~TAKEN) | (from->flags & TAKEN));
     mt_storage_unref(old);
     return 0;

@@ -14,7 +14,7 @@ enum { SPECIAL = MT_FLAG_CONJ | MT_FLAG_NEG | MT_FLAG_WRAPPED_NUMBER };
 /* Key bits that matter, the base's included. */
 static inline uint32_t keys_of(const mt_tensor *t)
 {
-    return t->base ? t->keys | (t->base->keys & AUTOGRAD) : t->keys;
+    return t->base ? t->keys | (t->base->keys & MT_KEYS_TRACKED) : t->keys;
 }
 
 static inline bool is_plain(const mt_tensor *t)

@@ -25,6 +25,8 @@ static int resize(mt_tensor *self, mt_ints size, int memory_format)
 
     if (mt_tensor_requires_grad(self))
         return mt_error_set(MT_ERR_RUNTIME, "cannot resize variables that require grad");
+    if (self->keys & MT_KEYS_DUAL)
+        return mt_error_set(MT_ERR_RUNTIME, "cannot resize variables that has a forward grad");
     if (memory_format == MT_FORMAT_PRESERVE)
         return mt_error_set(MT_ERR_RUNTIME, "Unsupported memory formatPreserve");
     if (check_sizes(size) < 0 || mt_check_format_rank(memory_format, size.n) < 0 ||

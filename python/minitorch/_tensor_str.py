@@ -328,7 +328,7 @@ def _str_intern(inp, tensor_contents):
     if suffix is not None:
         suffixes.append(suffix)
     if tangent is not None:
-        suffixes.append("tangent=%s" % tangent)
+        suffixes.append("tangent=" + format(tangent))
     text = _add_suffixes(prefix + text, suffixes, indent)
     if parameter and not plain:
         text = "Parameter(%s)" % text

@@ -196,7 +196,7 @@ def _batched(outputs, grads, retain_graph, create_graph, wanted, *flags):
     return tuple(None if column[0] is None else torch.stack(column) for column in zip(*rows))
 
 
-_MODULES = ("function", "functional", "grad_mode", "graph", "variable")
+_MODULES = ("forward_ad", "function", "functional", "grad_mode", "graph", "variable")
 _LAZY = {
     "Function": "function",
     "Variable": "variable",

@@ -348,10 +348,11 @@ SAVED(as_strided, {MT_SAVE_SIZES, 0, "self_sym_sizes", 1}, {MT_SAVE_ARG, 1, "siz
 SAVED(view, {MT_SAVE_SIZES, 0, "self_sym_sizes", 1});
 SAVED(sum, {MT_SAVE_SIZES, 0, "self_sym_sizes", 1}, {MT_SAVE_ARG, 1, "dim", 1});
 
-#define GRAD(name, text, n_inputs, inputs, saved) \
-    static const mt_grad name##_grad = {text, MT_COUNTOF(saved), n_inputs, saved, inputs, name##_backward, 0}
+#define GRAD(name, text, n_inputs, inputs, saved)                                   \
+    static const mt_grad name##_grad = {text,   MT_COUNTOF(saved), n_inputs, saved, \
+                                        inputs, name##_backward,   0,        MT_JVP_TRANSPOSE}
 #define GRAD_PLAIN(name, text, n_inputs, inputs, backward) \
-    static const mt_grad name##_grad = {text, 0, n_inputs, NULL, inputs, backward, 0}
+    static const mt_grad name##_grad = {text, 0, n_inputs, NULL, inputs, backward, 0, MT_JVP_TRANSPOSE}
 GRAD(add, "AddBackward0", 2, both, add_saved);
 GRAD(mul, "MulBackward0", 2, both, mul_saved);
 GRAD(exp, "ExpBackward0", 1, first, exp_saved);
@@ -647,4 +648,27 @@ int mt_real(mt_tensor **out, mt_tensor *self)
 {
     (void)self;
     return missing(out);
+}
+
+int mt_fill_inplace_Scalar(mt_tensor *self, mt_scalar value)
+{
+    mt_tensor *number = NULL;
+    int rc = -1;
+
+    MT_TRY(mt_tensor_full_0d(&number, value, (mt_dtype)self->dtype, self->device));
+    rc = mt_copy_inplace(self, number, false);
+fail:
+    mt_tensor_clear(&number);
+    return rc;
+}
+
+int mt_expand(mt_tensor **out, mt_tensor *self, mt_ints size, bool implicit)
+{
+    int64_t stride[MT_MAX_DIM];
+    int extra = size.n - self->ndim;
+
+    (void)implicit;
+    for (int i = 0; i < size.n; i++)
+        stride[i] = i < extra || self->size[i - extra] != size.data[i] ? 0 : self->stride[i - extra];
+    return mt_as_strided(out, self, size, (mt_ints){stride, size.n}, &self->offset);
 }

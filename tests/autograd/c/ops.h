@@ -21,6 +21,8 @@ int mt_no_formula(mt_tensor **out, mt_tensor *self);
 int mt_clone(mt_tensor **out, mt_tensor *self, int memory_format);
 int mt_copy_inplace(mt_tensor *self, mt_tensor *src, bool non_blocking);
 int mt_zero_inplace(mt_tensor *self);
+int mt_fill_inplace_Scalar(mt_tensor *self, mt_scalar value);
+int mt_expand(mt_tensor **out, mt_tensor *self, mt_ints size, bool implicit);
 int mt_as_strided(mt_tensor **out, mt_tensor *self, mt_ints size, mt_ints stride, const int64_t *storage_offset);
 int mt_view(mt_tensor **out, mt_tensor *self, mt_ints size);
 int mt_sum_dim_IntList(mt_tensor **out, mt_tensor *self, mt_ints dim, bool keepdim, mt_dtype dtype);
