@@ -65,6 +65,8 @@ static inline mt_tensor *mt_node_variable(const mt_node *n)
 }
 /* t becomes output output_nr of node. */
 int mt_autograd_set_history(mt_tensor *t, mt_node *node, uint32_t output_nr);
+/* t has the history of the value that this edge leads to; a leaf then, if that one is. */
+int mt_autograd_share_edge(mt_tensor *t, const mt_edge *edge);
 /* The errors of in-place writes to leaves and guarded views. `recorded`: some input requires grad.
  */
 int mt_autograd_check_inplace(mt_tensor *t, bool recorded);

@@ -61,8 +61,9 @@ int mt_forward_exit(int64_t level)
     if (current_level < 0)
         return mt_error_set(MT_ERR_RUNTIME, "Trying to exit a forward AD level but no level is entered");
     if (level != current_level)
-        return mt_error_set(MT_ERR_RUNTIME, "Trying to exit a forward AD level that was not the last one that was created. "
-                                            "This is not supported.");
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "Trying to exit a forward AD level that was not the last one that was created. "
+                            "This is not supported.");
     current_level = -1;
     while (duals)
         mt_forward_drop(duals->owner);
@@ -244,7 +245,8 @@ static int check_tangent(const mt_tensor *primal, const mt_tensor *tangent)
     MT_REQUIRE(mt_shape_equal(primal->ndim, primal->size, tangent->ndim, tangent->size), MT_ERR_RUNTIME,
                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
                "not supported. Tensor is of size %s while the given forward gradient is of size %s.",
-               mt_shape_format(&have, primal->size, primal->ndim), mt_shape_format(&given, tangent->size, tangent->ndim));
+               mt_shape_format(&have, primal->size, primal->ndim),
+               mt_shape_format(&given, tangent->size, tangent->ndim));
     rc = 0;
 fail:
     return rc;

@@ -18,9 +18,9 @@ typedef struct mt_forward {
     mt_tensor **tangent; /* owned, NULL: none */
     mt_tensor *few[2 * MT_FORWARD_EDGES];
     mt_tensor **lists[MT_MAX_ARGS]; /* list arguments of the frame */
-    mt_tensor *self; /* what an in-place form writes */
-    mt_node *node;   /* the formulas and what they read */
-    mt_node *mark;   /* the end of the node's edges: says which gradients are wanted */
+    mt_tensor *self;                /* what an in-place form writes */
+    mt_node *node;                  /* the formulas and what they read */
+    mt_node *mark;                  /* the end of the node's edges: says which gradients are wanted */
     mt_tensor *result[MT_MAX_OUTS];
     mt_tensor **results; /* owned tangents of the outputs */
     int n_results;

@@ -399,9 +399,9 @@ int mt_forward_call(mt_call *call)
     int rc = -1;
 
     if (call->variant == MT_VARIANT_OUT)
-        return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
-                            "Trying to use forward AD with %s_out that does not support it because it is an out= function",
-                            op->name);
+        return mt_error_set(
+            MT_ERR_NOT_IMPLEMENTED,
+            "Trying to use forward AD with %s_out that does not support it because it is an out= function", op->name);
     if (strncmp(op->name, "set_", 4) == 0)
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED,
                             "Trying to use forward AD with set_ that does not support it because it has not been "

@@ -36,7 +36,7 @@ static void destroy_meta(mt_autograd *m)
         mt_dual_free(m->dual);
         m->dual = NULL;
     }
-    if (!m->grad && !m->hooks && !m->retains_grad) {
+    if (!m->grad && !m->hooks && !m->retains_grad && !m->shares_accumulator) {
         mt_node *n = m->grad_fn;
 
         mt_pool_put(&meta_pool, m);
@@ -54,6 +54,8 @@ void mt_autograd_free(mt_autograd *m)
         mt_hook_drop_retain(m->grad_fn, m);
     mt_tensor_clear(&m->grad);
     mt_node_clear(&m->grad_fn);
+    if (m->shares_accumulator)
+        mt_node_clear(&m->accumulator);
     mt_pool_put(&meta_pool, m);
 }
 
@@ -286,6 +288,20 @@ int mt_autograd_set_edge(mt_tensor *t, mt_node *node, uint32_t output_nr)
 int mt_autograd_set_history(mt_tensor *t, mt_node *node, uint32_t output_nr)
 {
     return mt_autograd_set_edge(t, node, output_nr);
+}
+
+int mt_autograd_share_edge(mt_tensor *t, const mt_edge *edge)
+{
+    mt_autograd *m;
+
+    if (!(edge->node->flags & MT_NODE_ACCUMULATE))
+        return mt_autograd_set_edge(t, edge->node, edge->input);
+    if (mt_autograd_meta(&m, t) < 0)
+        return -1;
+    m->accumulator = mt_node_ref(edge->node);
+    m->shares_accumulator = m->requires_grad = 1;
+    mt_tensor_mark_requires_grad(t, true);
+    return 0;
 }
 
 int mt_autograd_detach_inplace(mt_tensor *t)

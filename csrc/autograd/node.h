@@ -164,6 +164,10 @@ int mt_saved_set_tensors(mt_node *n, int k, mt_tensors list);
 int mt_saved_set_value(mt_node *n, int k, const mt_value *value);
 /* Like mt_saved_tensor, but an output comes back with its history in any grad mode. */
 int mt_saved_unpack(mt_tensor **out, mt_node *n, int k);
+/* Gives a saved tensor to the pack hook that is on top now, as register_hooks of a saved tensor does. */
+int mt_saved_pack(mt_node *n, int k);
+/* What the pack hook left, or NULL. */
+void *mt_saved_handle(const mt_saved *s);
 /* Drops the tensors of all saved values and marks them released. */
 void mt_node_release_saved(mt_node *n);
 
@@ -177,8 +181,9 @@ struct mt_autograd {
     uint32_t output_nr;
     uint8_t requires_grad; /* the flag of a leaf */
     uint8_t retains_grad;
-    uint8_t grad_dtype;  /* dtype that .grad must have; MT_DTYPE_COUNT: that of the tensor; NONE: any */
-    uint8_t only_primal; /* a view that has no part in the tangent of its base */
+    uint8_t grad_dtype;             /* dtype that .grad must have; MT_DTYPE_COUNT: that of the tensor; NONE: any */
+    uint8_t only_primal : 1;        /* a view that has no part in the tangent of its base */
+    uint8_t shares_accumulator : 1; /* accumulator is that of another leaf, and owned */
     union {
         struct mt_dual *dual; /* the tangent of forward mode, owned; NULL mostly */
         mt_autograd *next;    /* list of metadata about to be destroyed */

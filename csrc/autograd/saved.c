@@ -34,39 +34,99 @@ static bool is_leaf_now(const mt_tensor *t)
     return !t->autograd || !t->autograd->grad_fn;
 }
 
-/* Hands the tensor to the hooks; true when they took it. */
-static int pack(bool *taken, mt_saved *s, mt_tensor *t)
+/* What a pack hook left, and the history that its value gets when it comes back. */
+typedef struct packed {
+    void *handle;
+    mt_edge history; /* of an input that requires grad */
+} packed;
+
+static void packed_free(packed *p)
+{
+    if (p->handle)
+        mt_saved_hooks.destroy(p->handle);
+    mt_node_unref(p->history.node);
+    mt_free(p);
+}
+
+static int call_pack_hook(packed *p, mt_tensor *t)
 {
     uint32_t version = mt_tensor_version(t);
-    void *handle = NULL;
-    mt_tensor *plain = NULL;
+    bool grad_mode = mt_thread.grad_mode;
+    int rc;
+
+    mt_thread.grad_mode = false;
+    rc = mt_saved_hooks.pack(&p->handle, t);
+    mt_thread.grad_mode = grad_mode;
+    if (rc < 0 || version == mt_tensor_version(t))
+        return rc;
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
+                        "hook cannot be modified by in-place operations as this can lead to unexpected side-effects. "
+                        "Please open an issue if you need to perform in-place operations on the input to a pack hook.");
+}
+
+/* Hands the tensor to the hooks; true when they took it. `plain`: the hook sees it without history. */
+static int pack(bool *taken, mt_saved *s, mt_tensor *t, bool plain)
+{
+    void *block = NULL;
+    mt_tensor *alias = NULL;
+    packed *p;
     int rc = -1;
 
     *taken = false;
-    if (s->is_output && !s->is_leaf) { /* the hook sees no history that leads back to the node */
-        MT_TRY(mt_tensor_new_alias(&plain, t, true));
-        t = plain;
-    }
-    MT_TRY(mt_saved_hooks.pack(&handle, t));
-    if (handle && version != mt_tensor_version(t)) {
-        mt_saved_hooks.destroy(handle);
-        mt_error_set(MT_ERR_RUNTIME, "A saved tensor pack hook is modifying its input in place. Tensors provided "
-                                     "as input to pack hook can not be modified by in-place operations as this can "
-                                     "lead to unexpected side-effects. Please open an issue if you need to perform "
-                                     "in-place operations on the input to a pack hook.");
-        goto fail;
-    }
-    if (handle) {
-        s->pack = handle;
-        s->packed = true;
-        s->value.kind = MT_ARG_TENSOR;
-        s->value.v.tensor = NULL;
-        *taken = true;
+    if (mt_malloc(&block, sizeof(*p)) < 0)
+        return -1;
+    p = block;
+    *p = (packed){NULL, {NULL, 0}};
+    if (!s->is_output)
+        MT_TRY(mt_autograd_edge(&p->history, t));
+    if (plain || s->is_output)
+        MT_TRY(mt_tensor_new_alias(&alias, t, true));
+    MT_TRY(call_pack_hook(p, alias ? alias : t));
+    if (p->handle) {
+        s->pack = p;
+        s->packed = *taken = true;
     }
     rc = 0;
 fail:
-    mt_tensor_clear(&plain);
+    mt_tensor_clear(&alias);
+    if (!*taken)
+        packed_free(p);
     return rc;
+}
+
+int mt_saved_pack(mt_node *n, int k)
+{
+    mt_saved *s = &n->saved[k];
+    mt_tensor *t = s->value.kind == MT_ARG_TENSOR ? s->value.v.tensor : NULL;
+    bool taken;
+    int rc = -1;
+
+    MT_REQUIRE(!s->packed, MT_ERR_RUNTIME,
+               "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
+               "hooks is allowed at a time.");
+    MT_REQUIRE(!s->released, MT_ERR_RUNTIME,
+               "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the "
+               "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need "
+               "to backward through the graph a second time or if you need to access saved variables after calling "
+               "backward.");
+    MT_REQUIRE(t, MT_ERR_RUNTIME, "Calling register_hooks on a saved tensor with value None is forbidden");
+    MT_TRY(mt_saved_unpack(&t, n, k)); /* an error when it has been changed */
+    mt_tensor_unref(t);
+    t = mt_tensor_ref(s->value.v.tensor);
+    rc = pack(&taken, s, t, true);
+    if (rc == 0 && taken && s->value.v.tensor) {
+        s->value.v.tensor = NULL;
+        mt_tensor_unref(t);
+    }
+    mt_tensor_unref(t);
+fail:
+    return rc;
+}
+
+void *mt_saved_handle(const mt_saved *s)
+{
+    return s->packed ? ((packed *)s->pack)->handle : NULL;
 }
 
 int mt_saved_set_tensor(mt_node *n, int k, mt_tensor *t, bool is_output, uint32_t output_nr)
@@ -84,10 +144,13 @@ int mt_saved_set_tensor(mt_node *n, int k, mt_tensor *t, bool is_output, uint32_
     if (MT_UNLIKELY(mt_thread.slow & MT_SLOW_SAVED_HOOKS) && mt_saved_hooks.pack && !mt_tensor_is_wrapped_number(t)) {
         bool taken;
 
-        if (pack(&taken, s, t) < 0)
+        if (pack(&taken, s, t, false) < 0)
             return -1;
-        if (taken)
+        if (taken) {
+            s->value.kind = MT_ARG_TENSOR;
+            s->value.v.tensor = NULL;
             return 0;
+        }
     }
     if (is_output) {
         if (mt_tensor_new_alias(&s->value.v.tensor, t, true) < 0)
@@ -203,10 +266,12 @@ int mt_node_replace_saved(mt_node *n, int count)
 static void drop_tensors(mt_saved *s)
 {
     if (s->packed) {
+        packed *p = s->pack;
+
         s->packed = false;
         s->released = true;
-        mt_saved_hooks.destroy(s->pack);
         s->pack = NULL;
+        packed_free(p);
     } else if (s->value.kind == MT_ARG_TENSOR) {
         mt_tensor *t = s->value.v.tensor;
 
@@ -336,18 +401,30 @@ fail:
     return rc;
 }
 
-static int unpack_handle(mt_tensor **out, mt_node *n, const mt_saved *s)
+static int unpack_handle(mt_tensor **out, mt_node *n, const mt_saved *s, bool with_history)
 {
-    mt_tensor *t = NULL;
+    const packed *p = s->pack;
+    mt_edge history = p->history;
+    mt_tensor *t = NULL, *alias = NULL;
     int rc = -1;
 
-    MT_TRY(mt_saved_hooks.unpack(&t, s->pack));
-    if (s->is_output)
-        MT_TRY(restore_output(out, n, s, t));
-    else
+    if (history.node)
+        mt_node_ref(history.node); /* the hook may drop what is saved */
+    MT_TRY(mt_saved_hooks.unpack(&t, p->handle));
+    if (!with_history) {
         *out = mt_tensor_move(&t);
+    } else if (s->is_output) {
+        MT_TRY(restore_output(out, n, s, t));
+    } else {
+        MT_TRY(mt_tensor_new_alias(&alias, t, true));
+        if (history.node)
+            MT_TRY(mt_autograd_share_edge(alias, &history));
+        *out = mt_tensor_move(&alias);
+    }
     rc = 0;
 fail:
+    mt_node_unref(history.node);
+    mt_tensor_clear(&alias);
     mt_tensor_clear(&t);
     return rc;
 }
@@ -360,7 +437,7 @@ static int unpack(mt_tensor **out, mt_node *n, int k, bool with_history)
     *out = NULL;
     t = s->value.kind == MT_ARG_TENSOR ? s->value.v.tensor : NULL;
     if (MT_UNLIKELY(!t)) /* absent, in the hands of a hook, or gone */
-        return s->packed ? unpack_handle(out, n, s) : s->released ? raise_released() : 0;
+        return s->packed ? unpack_handle(out, n, s, with_history) : s->released ? raise_released() : 0;
     if (MT_UNLIKELY(mt_tensor_version(t) != s->version))
         return raise_version(n, s, t, s->version);
     if (MT_UNLIKELY(with_history && s->is_output))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by autograd_py.c, node_py.c, function_type.c and hooks_py.c. */
+/* Shared by the files of the autograd bindings. */
 #ifndef MT_BINDINGS_AUTOGRAD_INTERNAL_H
 #define MT_BINDINGS_AUTOGRAD_INTERNAL_H
 
@@ -18,7 +18,21 @@ extern PyTypeObject mt_NodeBase_Type;
 PyObject *mt_py_node_wrap(mt_node *n);
 mt_node *mt_py_node_of(PyObject *o); /* NULL when o is no node object */
 int mt_py_node_init(PyObject *module);
+/* The dictionary `metadata`, which the node keeps; borrowed. */
+PyObject *mt_py_node_metadata(mt_node *n);
+/* For the collector (gc.c): the Python objects that a node, or a tensor, alone keeps alive. */
+int mt_py_visit_node(mt_node *n, visitproc visit, void *arg);
+int mt_py_visit_tensor(mt_tensor *t, visitproc visit, void *arg);
+/* The ctx that is the data of a node of a custom Function, borrowed, or NULL. */
+PyObject *mt_py_function_object(const mt_node *n);
 int mt_py_function_init(PyObject *module);
+
+/* Saved value k of a node as an object (saved_py.c). */
+PyObject *mt_py_saved_wrap(mt_node *n, int k);
+int mt_py_saved_init(PyObject *module);
+int mt_py_visit_saved_handle(const mt_saved *s, visitproc visit, void *arg);
+/* Anomaly mode: tables of the autograd core, and its switch (anomaly.c). */
+int mt_py_anomaly_init(PyObject *module);
 
 /* A callable that runs when the current run ends. */
 PyObject *mt_py_queue_callback(PyObject *module, PyObject *callable);

@@ -534,16 +534,6 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* A tensor nobody else holds shows the collector what only it keeps alive: its hooks. */
-static int traverse(mt_tensor *t, visitproc visit, void *arg)
-{
-    if (t->autograd && !t->autograd->grad_fn)
-        for (mt_hook *h = t->autograd->hooks; h; h = h->next)
-            if (h->ops == &mt_py_tensor_dict_hook || h->ops == &mt_py_accumulate_dict_hook)
-                Py_VISIT((PyObject *)h->ctx);
-    return 0;
-}
-
 static void clear(mt_tensor *t)
 {
     if (t->autograd && !t->autograd->grad_fn)
@@ -554,9 +544,10 @@ int mt_py_autograd_init(PyObject *module)
 {
     mt_autograd_init();
     mt_engine_hop = mt_py_engine_hop;
-    mt_py_autograd_traverse = traverse;
+    mt_py_autograd_traverse = mt_py_visit_tensor;
     mt_py_autograd_clear = clear;
-    if (mt_py_node_init(module) < 0 || mt_py_function_init(module) < 0)
+    if (mt_py_node_init(module) < 0 || mt_py_function_init(module) < 0 || mt_py_saved_init(module) < 0 ||
+        mt_py_anomaly_init(module) < 0)
         return -1;
     return PyModule_AddFunctions(module, functions);
 }

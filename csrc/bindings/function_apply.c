@@ -113,7 +113,8 @@ static int check_dirty(const outputs *o)
     PyObject *dirty = o->ctx->dirty;
 
     if (dirty && dirty != Py_None && !PyTuple_Check(dirty)) {
-        PyErr_Format(PyExc_TypeError, "autograd internal error: expected tuple for dirty_tensors, got %s",
+        PyErr_Format(PyExc_RuntimeError,
+                     "autograd internal error: dirty_tensors attribute is expected to be a tuple but is %s",
                      Py_TYPE(dirty)->tp_name);
         return -1;
     }
@@ -121,7 +122,7 @@ static int check_dirty(const outputs *o)
         PyObject *t = PyTuple_GET_ITEM(dirty, i);
 
         if (!mt_py_is_tensor(t)) {
-            PyErr_Format(PyExc_TypeError, "mark_dirty can only accept variables, but argument %zd is of type %s", i,
+            PyErr_Format(PyExc_RuntimeError, "mark_dirty can only accept variables, but argument %zd is of type %s", i,
                          Py_TYPE(t)->tp_name);
             return -1;
         }
@@ -131,6 +132,25 @@ static int check_dirty(const outputs *o)
                             "inputs that are modified inplace must all be outputs of the Function.");
             return -1;
         }
+    }
+    return 0;
+}
+
+static int check_plain(const outputs *o)
+{
+    PyObject *plain = o->ctx->non_differentiable;
+    Py_ssize_t n = plain && PyTuple_Check(plain) ? PyTuple_GET_SIZE(plain) : 0;
+
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!mt_py_is_tensor(PyTuple_GET_ITEM(plain, i))) {
+            PyErr_Format(PyExc_RuntimeError, "mark_non_differentiable only accepts variable arguments, but got %s",
+                         Py_TYPE(PyTuple_GET_ITEM(plain, i))->tp_name);
+            return -1;
+        }
+    if (plain && plain != Py_None && !PyTuple_Check(plain)) {
+        PyErr_Format(PyExc_TypeError, "autograd internal error: expected tuple for non_differentiable, got %s",
+                     Py_TYPE(plain)->tp_name);
+        return -1;
     }
     return 0;
 }
@@ -147,9 +167,32 @@ static int replace(const outputs *o, Py_ssize_t i, mt_tensor *t)
     return 0;
 }
 
+/* A subclass makes its view itself, so that it keeps its class. */
+static int replace_by_own_view(const outputs *o, Py_ssize_t i)
+{
+    PyObject *old = PyTuple_GET_ITEM(o->result, i), *view;
+    bool grad_mode = mt_thread.grad_mode;
+
+    mt_thread.grad_mode = false;
+    view = PyObject_CallMethod(old, "view_as", "O", old);
+    mt_thread.grad_mode = grad_mode;
+    if (view && !mt_py_is_tensor(view)) {
+        PyErr_Format(PyExc_TypeError, "view_as() of a %s gave no tensor", Py_TYPE(old)->tp_name);
+        Py_CLEAR(view);
+    }
+    if (!view)
+        return -1;
+    PyTuple_SET_ITEM(o->result, i, view);
+    Py_DECREF(old);
+    return 0;
+}
+
 static int replace_by_view(const outputs *o, Py_ssize_t i)
 {
     mt_tensor *t = mt_py_impl(PyTuple_GET_ITEM(o->result, i)), *view = NULL;
+
+    if (!mt_py_is_exact(PyTuple_GET_ITEM(o->result, i)) && Py_TYPE(PyTuple_GET_ITEM(o->result, i)) != mt_parameter_type)
+        return replace_by_own_view(o, i);
 
     if (mt_tensor_new_view(&view, t, t->ndim, t->size, t->stride, t->offset) < 0)
         return mt_py_raise(), -1;
@@ -171,9 +214,14 @@ static int written_in_place(const outputs *o, Py_ssize_t i, Py_ssize_t input)
 {
     mt_tensor *t = mt_py_impl(PyTuple_GET_ITEM(o->result, i));
 
-    mt_tensor_bump_version(t);
     if (!o->n)
-        return 0;
+        return without_gradient(o, i, input >= 0, true);
+    if (input < 0 &&
+        PyErr_WarnEx(PyExc_UserWarning,
+                     "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have "
+                     "been mutated should be passed to ctx.mark_dirty().",
+                     1) < 0)
+        return -1;
     if (mt_autograd_check_inplace(t, true) < 0)
         return mt_py_raise(), -1;
     if (t->base && PyTuple_GET_SIZE(o->result) > 1) {
@@ -200,6 +248,8 @@ static int set_history(const outputs *o, Py_ssize_t i)
     bool modified = position(o->ctx->dirty, item) >= 0, plain = position(o->ctx->non_differentiable, item) >= 0;
     mt_tensor *t = mt_py_impl(item);
 
+    if (modified)
+        mt_tensor_bump_version(t);
     if (modified && !plain)
         return written_in_place(o, i, input);
     if (!o->n || plain || !mt_dtype_is_differentiable((mt_dtype)t->dtype))
@@ -211,6 +261,7 @@ static int set_history(const outputs *o, Py_ssize_t i)
         t->flags = (uint16_t)((t->flags & ~MT_FLAG_GUARDED_VIEW) | MT_FLAG_CUSTOM_VIEW);
     if (mt_autograd_set_history(t, o->n, (uint32_t)i) < 0)
         return mt_py_raise(), -1;
+    mt_py_track(PyTuple_GET_ITEM(o->result, i)); /* ctx may lead back to it */
     return 0;
 }
 
@@ -280,7 +331,7 @@ static PyObject *own_tuple(PyObject *result)
 
 static int finish(const outputs *o)
 {
-    if (check_dirty(o) < 0)
+    if (check_dirty(o) < 0 || check_plain(o) < 0)
         return -1;
     if (o->n && set_metadata(o) < 0)
         return -1;

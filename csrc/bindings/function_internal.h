@@ -11,6 +11,7 @@ typedef struct mt_py_function {
     PyObject *needs_input_grad; /* tuple of bools, one for each input */
     bool *is_tensor;            /* likewise */
     bool materialize_grads;
+    bool accessed; /* saved tensors have been read, and dropped for that */
 } mt_py_function;
 
 /* NULL when o is no ctx. */

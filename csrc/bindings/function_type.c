@@ -32,6 +32,10 @@ static void function_destroy(mt_node *n)
 {
     mt_py_function *ctx = n->data;
 
+    if (n->anomaly && !ctx->node.metadata) { /* the object may live on, as the cause of other nodes */
+        ctx->node.metadata = n->anomaly;
+        n->anomaly = NULL;
+    }
     n->data = NULL;
     n->py = NULL;
     ctx->node.n = NULL;
@@ -103,24 +107,54 @@ static int unpack_gradients(mt_tensor **out, const mt_py_function *ctx, PyObject
     return 0;
 }
 
+/* A flag of the class that the user wrote; false on errors. */
+static bool class_flag(mt_py_function *ctx, const char *name)
+{
+    PyObject *cls = PyObject_GetAttrString((PyObject *)ctx, "_forward_cls");
+    PyObject *flag = cls ? PyObject_GetAttrString(cls, name) : NULL;
+    bool on = flag && PyObject_IsTrue(flag) == 1;
+
+    Py_XDECREF(flag);
+    Py_XDECREF(cls);
+    PyErr_Clear();
+    return on;
+}
+
+/* Boxed: one list, the only owner of the gradients, so that backward can free them one by one. Consumes args. */
+static PyObject *call_backward(mt_py_function *ctx, PyObject *args)
+{
+    bool boxed = class_flag(ctx, "boxed_grads_call");
+    PyObject *apply = PyObject_GetAttrString((PyObject *)ctx, boxed ? "apply_boxed" : "apply");
+    PyObject *list = boxed ? PySequence_List(args) : NULL, *result = NULL;
+
+    if (boxed) {
+        Py_DECREF(args);
+        if (apply && list)
+            result = PyObject_CallFunctionObjArgs(apply, list, NULL);
+        Py_XDECREF(list);
+    } else {
+        result = apply ? PyObject_CallObject(apply, args) : NULL;
+        Py_DECREF(args);
+    }
+    Py_XDECREF(apply);
+    return result;
+}
+
 static int function_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
 {
     mt_py_function *ctx = n->data;
-    PyObject *args, *apply, *result = NULL;
+    PyObject *args, *result = NULL;
     int rc = -1;
 
     Py_INCREF(ctx);
     args = pack_gradients(ctx, n, grads);
-    apply = args ? PyObject_GetAttrString((PyObject *)ctx, "apply") : NULL;
-    if (apply)
-        result = PyObject_CallObject(apply, args);
+    if (args)
+        result = call_backward(ctx, args);
     if (result && !PyTuple_Check(result))
         Py_SETREF(result, PyTuple_Pack(1, result));
     if (result)
         rc = unpack_gradients(out, ctx, result);
     Py_XDECREF(result);
-    Py_XDECREF(apply);
-    Py_XDECREF(args);
     Py_DECREF(ctx);
     for (int i = 0; i < n->n_edges; i++) /* so that the engine may hand them on without a copy */
         if (out[i])
@@ -129,6 +163,11 @@ static int function_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
 }
 
 static const mt_node_ops function_ops = {function_name, function_run, function_release, function_destroy};
+
+PyObject *mt_py_function_object(const mt_node *n)
+{
+    return n->ops == &function_ops ? n->data : NULL;
+}
 
 int mt_py_function_new_node(mt_node **out, mt_py_function *ctx, int n_edges)
 {
@@ -191,12 +230,23 @@ static void function_dealloc(PyObject *o)
 
 /* --- attributes --- */
 
-static PyObject *saved_tensors(PyObject *o, void *closure)
+static mt_node *live_node(PyObject *o)
 {
-    mt_node *n = ((mt_py_function *)o)->node.n;
+    mt_py_function *self = (mt_py_function *)o;
+
+    if (!self->accessed)
+        return self->node.n;
+    PyErr_SetString(PyExc_RuntimeError,
+                    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                    "autograd.Function. Either access saved_tensors only once, or set "
+                    "clear_saved_tensors_on_access=False.");
+    return NULL;
+}
+
+static PyObject *unpack_saved(mt_node *n)
+{
     PyObject *tuple = PyTuple_New(n ? n->n_saved : 0);
 
-    (void)closure;
     for (int k = 0; tuple && n && k < n->n_saved; k++) {
         mt_tensor *t = NULL;
         PyObject *item;
@@ -206,6 +256,49 @@ static PyObject *saved_tensors(PyObject *o, void *closure)
             return mt_py_raise();
         }
         item = t ? mt_py_wrap(t) : Py_NewRef(Py_None);
+        if (!item)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, k, item);
+    }
+    return tuple;
+}
+
+static PyObject *clear_if_asked(PyObject *o, PyObject *unused)
+{
+    mt_py_function *self = (mt_py_function *)o;
+
+    (void)unused;
+    if (self->node.n && class_flag(self, "clear_saved_tensors_on_access")) {
+        mt_node_release_saved(self->node.n);
+        self->accessed = true;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *saved_tensors(PyObject *o, void *closure)
+{
+    mt_node *n = live_node(o);
+    PyObject *tuple;
+
+    (void)closure;
+    if (!n && PyErr_Occurred())
+        return NULL;
+    tuple = unpack_saved(n);
+    if (tuple && n && n->n_saved)
+        Py_DECREF(clear_if_asked(o, NULL));
+    return tuple;
+}
+
+static PyObject *raw_saved_tensors(PyObject *o, void *closure)
+{
+    mt_node *n = live_node(o);
+    PyObject *tuple = !n && PyErr_Occurred() ? NULL : PyTuple_New(n ? n->n_saved : 0);
+
+    (void)closure;
+    for (int k = 0; tuple && n && k < n->n_saved; k++) {
+        PyObject *item = mt_py_saved_wrap(n, k);
+
         if (!item)
             Py_CLEAR(tuple);
         else
@@ -225,6 +318,14 @@ static PyObject *requires_grad(PyObject *o, void *closure)
 {
     (void)closure;
     return PyBool_FromLong(((mt_py_function *)o)->node.n != NULL);
+}
+
+static PyObject *needs_input_grad(PyObject *o, void *closure)
+{
+    PyObject *needs = ((mt_py_function *)o)->needs_input_grad;
+
+    (void)closure;
+    return Py_NewRef(needs ? needs : Py_None);
 }
 
 static PyObject *get_materialize(PyObject *o, void *closure)
@@ -264,6 +365,7 @@ static int set_slot(PyObject *o, PyObject *value, void *offset)
 
 static PyGetSetDef function_getset[] = {
     {"saved_tensors", saved_tensors, NULL, "The tensors that save_for_backward was given.", NULL},
+    {"_raw_saved_tensors", raw_saved_tensors, NULL, NULL, NULL},
     {"saved_variables", saved_variables, NULL, NULL, NULL},
     {"requires_grad", requires_grad, NULL, NULL, NULL},
     {"materialize_grads", get_materialize, set_materialize, NULL, NULL},
@@ -271,14 +373,15 @@ static PyGetSetDef function_getset[] = {
     SLOT("saved_for_forward", saved_for_forward),
     SLOT("non_differentiable", non_differentiable),
     SLOT("dirty_tensors", dirty),
-    {"needs_input_grad", get_slot, NULL, "For each input: does backward have to give a gradient?",
-     (void *)offsetof(mt_py_function, needs_input_grad)},
+    {"needs_input_grad", needs_input_grad, NULL, "For each input: does backward have to give a gradient?", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMethodDef function_methods[] = {
     {"apply", (PyCFunction)(void (*)(void))mt_py_function_apply, METH_VARARGS | METH_CLASS,
      "apply(*args): runs forward and puts the node of backward on its results."},
+    {"maybe_clear_saved_tensors", clear_if_asked, METH_NOARGS,
+     "maybe_clear_saved_tensors(): drops the saved tensors of a Function with clear_saved_tensors_on_access."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -75,6 +75,8 @@ static int node_traverse(PyObject *o, visitproc visit, void *arg)
     Py_VISIT(self->metadata);
     Py_VISIT(self->pre_hooks);
     Py_VISIT(self->post_hooks);
+    if (self->n && (mt_py_function_object(self->n) || mt_refcount_get(&self->n->refs) == 1))
+        return mt_py_visit_node(self->n, visit, arg);
     return 0;
 }
 
@@ -127,11 +129,11 @@ static PyObject *node_name(PyObject *o, PyObject *unused)
 
 static PyObject *node_next_functions(PyObject *o, void *closure)
 {
-    mt_node *n = live_node(o);
-    PyObject *tuple = n ? PyTuple_New(n->n_edges) : NULL;
+    mt_node *n = ((node_object *)o)->n;
+    PyObject *tuple = PyTuple_New(n ? n->n_edges : 0);
 
     (void)closure;
-    for (int i = 0; tuple && i < (int)n->n_edges; i++) {
+    for (int i = 0; tuple && n && i < (int)n->n_edges; i++) {
         PyObject *pair = Py_BuildValue("(Nk)", mt_py_node_wrap(n->edge[i].node), (unsigned long)n->edge[i].input);
 
         if (!pair)
@@ -145,11 +147,12 @@ static PyObject *node_next_functions(PyObject *o, void *closure)
 static PyObject *node_metadata(PyObject *o, void *closure)
 {
     node_object *self = (node_object *)o;
+    PyObject *metadata = self->n ? mt_py_node_metadata(self->n) : NULL;
 
     (void)closure;
-    if (!self->metadata && !(self->metadata = PyDict_New()))
-        return NULL;
-    return Py_NewRef(self->metadata);
+    if (!self->n && !self->metadata)
+        self->metadata = PyDict_New(); /* an object without a node has its own */
+    return Py_XNewRef(self->n ? metadata : self->metadata);
 }
 
 static PyObject *node_variable(PyObject *o, void *closure)
@@ -193,6 +196,18 @@ static PyObject *saved_value(mt_node *n, const char *name)
     return NULL;
 }
 
+/* _raw_saved_self: the saved tensor itself, for its hooks. */
+static PyObject *raw_saved(mt_node *n, const char *name)
+{
+    const mt_grad *grad = n && n->op ? n->op->grad : NULL;
+
+    for (int k = 0; grad && k < (int)grad->n_saved; k++)
+        if (strcmp(grad->saved[k].name, name) == 0 &&
+            (n->saved[k].value.kind == MT_ARG_TENSOR || n->saved[k].value.kind == MT_ARG_NONE))
+            return mt_py_saved_wrap(n, k);
+    return NULL;
+}
+
 static PyObject *node_getattro(PyObject *o, PyObject *name)
 {
     PyObject *value = PyObject_GenericGetAttr(o, name), *saved;
@@ -201,10 +216,10 @@ static PyObject *node_getattro(PyObject *o, PyObject *name)
     if (value || !PyErr_ExceptionMatches(PyExc_AttributeError))
         return value;
     text = PyUnicode_AsUTF8(name);
-    if (!text || strncmp(text, "_saved_", 7) != 0)
+    if (!text || (strncmp(text, "_saved_", 7) != 0 && strncmp(text, "_raw_saved_", 11) != 0))
         return NULL;
     PyErr_Clear();
-    saved = saved_value(((node_object *)o)->n, text + 7);
+    saved = text[1] == 's' ? saved_value(((node_object *)o)->n, text + 7) : raw_saved(((node_object *)o)->n, text + 11);
     if (!saved && !PyErr_Occurred())
         PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%U'", Py_TYPE(o)->tp_name, name);
     return saved;

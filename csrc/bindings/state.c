@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Switches of the process and of a thread that programs set and read: warnings, inter-op threads, denormals, anomaly
-   mode, autocast. What acts on them lives elsewhere. */
+/* Switches of the process and of a thread that programs set and read: warnings, inter-op threads, denormals. What acts on them lives elsewhere. */
 #include "base/cpuinfo.h"
 #include "base/error.h"
 #include "bindings/bindings_internal.h"
@@ -15,17 +14,6 @@ static int switch_of(bool *out, PyObject *o, const char *who)
 {
     if (!PyBool_Check(o)) {
         PyErr_Format(PyExc_RuntimeError, "%s expects a bool, but got %s", who, Py_TYPE(o)->tp_name);
-        return -1;
-    }
-    *out = o == Py_True;
-    return 0;
-}
-
-static int named_switch(bool *out, PyObject *o, const char *function, int position)
-{
-    if (!PyBool_Check(o)) {
-        PyErr_Format(PyExc_TypeError, "%s(): argument 'enabled' (position %d) must be bool, not %s", function, position,
-                     Py_TYPE(o)->tp_name);
         return -1;
     }
     *out = o == Py_True;
@@ -121,41 +109,6 @@ static PyObject *set_flush_denormal(PyObject *module, PyObject *o)
 #endif
 }
 
-/* --- anomaly mode --- */
-
-static bool anomaly_enabled, anomaly_check_nan = true;
-
-static PyObject *set_anomaly(PyObject *module, PyObject *args, PyObject *kwargs)
-{
-    static char *keywords[] = {"enabled", "check_nan", NULL};
-    PyObject *enabled, *check = Py_True;
-    bool on;
-
-    (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:set_anomaly_enabled", keywords, &enabled, &check) ||
-        named_switch(&on, enabled, "set_anomaly_enabled", 1) < 0)
-        return NULL;
-    if (!PyBool_Check(check))
-        return PyErr_Format(PyExc_TypeError,
-                            "set_anomaly_enabled(): argument 'check_nan' (position 2) must be bool, not %s",
-                            Py_TYPE(check)->tp_name);
-    anomaly_enabled = on;
-    anomaly_check_nan = check == Py_True;
-    Py_RETURN_NONE;
-}
-
-static PyObject *is_anomaly(PyObject *module, PyObject *unused)
-{
-    (void)module, (void)unused;
-    return PyBool_FromLong(anomaly_enabled);
-}
-
-static PyObject *is_anomaly_check_nan(PyObject *module, PyObject *unused)
-{
-    (void)module, (void)unused;
-    return PyBool_FromLong(anomaly_check_nan);
-}
-
 static PyMethodDef functions[] = {
     {"set_warn_always", set_warn_always, METH_O,
      "set_warn_always(b)\n--\n\n"
@@ -181,15 +134,6 @@ static PyMethodDef functions[] = {
      "set_flush_denormal(mode) -> bool: whether denormal numbers count as zero on this thread; False when the "
      "processor "
      "cannot."},
-    {"set_anomaly_enabled", (PyCFunction)(void (*)(void))set_anomaly, METH_VARARGS | METH_KEYWORDS,
-     "set_anomaly_enabled(mode, check_nan=True)\n--\n\n"
-     "set_anomaly_enabled(enabled, check_nan=True)"},
-    {"is_anomaly_enabled", is_anomaly, METH_NOARGS,
-     "is_anomaly_enabled()\n--\n\n"
-     "is_anomaly_enabled() -> bool"},
-    {"is_anomaly_check_nan_enabled", is_anomaly_check_nan, METH_NOARGS,
-     "is_anomaly_check_nan_enabled()\n--\n\n"
-     "is_anomaly_check_nan_enabled() -> bool"},
     {NULL, NULL, 0, NULL},
 };
 

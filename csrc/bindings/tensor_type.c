@@ -151,19 +151,22 @@ static void wrapper_decref(void *py)
 
 /* --- attributes: an instance is tracked by the collector once it has a dictionary --- */
 
-static int tensor_setattro(PyObject *o, PyObject *name, PyObject *value)
-{
-    int rc = PyObject_GenericSetAttr(o, name, value);
-
-    if (((mt_py_tensor *)o)->dict && !PyObject_GC_IsTracked(o))
-        PyObject_GC_Track(o);
-    return rc;
-}
-
 void mt_py_track(PyObject *o)
 {
     if (!PyObject_GC_IsTracked(o))
         PyObject_GC_Track(o);
+}
+
+static int tensor_setattro(PyObject *o, PyObject *name, PyObject *value)
+{
+    int rc = PyObject_GenericSetAttr(o, name, value);
+
+    if (((mt_py_tensor *)o)->dict) {
+        mt_py_track(o);
+        if (value && mt_py_is_tensor(value)) /* a view of o leads back to it */
+            mt_py_track(value);
+    }
+    return rc;
 }
 
 static PyObject *get_dict(PyObject *o, void *closure)

@@ -9,6 +9,8 @@ __all__ = [
     "Function",
     "backward",
     "grad",
+    "detect_anomaly",
+    "set_detect_anomaly",
     "grad_mode",
     "gradcheck",
     "gradgradcheck",
@@ -196,11 +198,22 @@ def _batched(outputs, grads, retain_graph, create_graph, wanted, *flags):
     return tuple(None if column[0] is None else torch.stack(column) for column in zip(*rows))
 
 
-_MODULES = ("forward_ad", "function", "functional", "grad_mode", "graph", "variable")
+_MODULES = (
+    "anomaly_mode",
+    "forward_ad",
+    "function",
+    "functional",
+    "grad_mode",
+    "graph",
+    "profiler",
+    "variable",
+)
 _LAZY = {
     "Function": "function",
     "Variable": "variable",
     "VariableMeta": "variable",
+    "detect_anomaly": "anomaly_mode",
+    "set_detect_anomaly": "anomaly_mode",
     "gradcheck": "gradcheck",
     "gradgradcheck": "gradcheck",
     "no_grad": "grad_mode",
