@@ -22,6 +22,7 @@ def main():
         ["throughput.py"] + options,
         ["train_step.py"] + options,
         ["interchange.py"] + options,
+        ["autograd.py"] + options,
         ["memory_import.py"],
     ] + ([["build.py", "--wheel"]] if build else [])
     failed = []
