@@ -5,16 +5,46 @@
    save, and rebase the history of what was written. Nothing the record says is repeated here. */
 #include "autograd/autograd_internal.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "ops.h"
 
 /* --- nodes of ops --- */
+
+/* In-place forms of views are numbered behind the overloads that give views: t is TBackward0, t_ TBackward1. */
+MT_COLD static const char *moved_name(const mt_node *n)
+{
+    static char **names; /* by op id, made at need, kept for good */
+    const mt_op *op = n->op;
+    const char *plain = op->grad->node_name;
+    size_t end = strlen(plain), room = end + 8;
+    void *block = NULL;
+    int overloads = 0;
+
+    if (!names && (mt_calloc(&block, (size_t)mt_op_count, sizeof(*names)) < 0 || !(names = block)))
+        return plain;
+    if (names[op->id])
+        return names[op->id];
+    for (const mt_op *o = mt_op_table; o < mt_op_table + mt_op_count; o++)
+        overloads += strcmp(o->name, op->name) == 0 && o->grad && o->grad->backward;
+    while (end > 0 && plain[end - 1] >= '0' && plain[end - 1] <= '9')
+        end--;
+    if (mt_malloc(&block, room) < 0)
+        return plain;
+    names[op->id] = block;
+    snprintf(block, room, "%.*s%d", (int)end, plain, atoi(plain + end) + overloads);
+    return block;
+}
 
 static const char *op_node_name(const mt_node *n)
 {
     const mt_grad *grad = n->op->grad;
 
+    if (MT_UNLIKELY(n->flags & MT_NODE_MOVED))
+        return moved_name(n);
     if (!grad->backward)
         return "torch::autograd::NotImplemented";
     if (strcmp(grad->node_name, "CopyBackwards") == 0)
@@ -49,6 +79,23 @@ static inline bool requires_grad(const mt_tensor *t)
     return t && mt_tensor_requires_grad(t);
 }
 
+/* A node without a formula has edges to the inputs that require grad only. */
+MT_COLD static int count_required(const mt_call *call, const mt_grad *grad)
+{
+    int n = 0;
+
+    for (int i = 0; i < grad->n_inputs; i++) {
+        const mt_value *a = &call->arg[grad->input[i]];
+
+        if (a->kind == MT_ARG_TENSOR)
+            n += requires_grad(a->v.tensor);
+        else if (a->kind == MT_ARG_TENSORS)
+            for (int j = 0; j < a->v.tensors.n; j++)
+                n += requires_grad(a->v.tensors.data[j]);
+    }
+    return n;
+}
+
 /* Counts the edges of the node to be; tells whether any of them would lead somewhere. */
 bool mt_record_survey(int *n_edges, const mt_call *call, const mt_grad *grad)
 {
@@ -69,7 +116,7 @@ bool mt_record_survey(int *n_edges, const mt_call *call, const mt_grad *grad)
             n++; /* None */
         }
     }
-    *n_edges = n;
+    *n_edges = MT_LIKELY(grad->backward != NULL) ? n : count_required(call, grad);
     return any;
 }
 
@@ -77,6 +124,7 @@ bool mt_record_survey(int *n_edges, const mt_call *call, const mt_grad *grad)
 static int connect(uint32_t *needed, mt_node *n, const mt_call *call, const mt_grad *grad)
 {
     mt_edge *edge = n->edge;
+    bool formula = grad->backward != NULL;
 
     *needed = 0;
     for (int i = 0; i < grad->n_inputs; i++) {
@@ -88,16 +136,17 @@ static int connect(uint32_t *needed, mt_node *n, const mt_call *call, const mt_g
             list = a->v.tensors.data;
             count = a->v.tensors.n > 0 ? a->v.tensors.n : 0;
         } else if (a->kind != MT_ARG_TENSOR) {
-            edge++;
+            edge += formula;
             continue;
         }
-        for (int j = 0; j < count; j++, edge++) {
-            if (!requires_grad(list[j]))
-                continue;
-            if (mt_autograd_edge(edge, list[j]) < 0)
+        for (int j = 0; j < count; j++) {
+            bool any = requires_grad(list[j]);
+
+            if (any && mt_autograd_edge(edge, list[j]) < 0)
                 return -1;
-            if (edge->node)
+            if (any && edge->node)
                 *needed |= 1u << i;
+            edge += any || formula;
         }
     }
     return 0;
@@ -336,7 +385,7 @@ static int record_in_place(mt_call *call, mt_tensor *self, int n_edges)
 {
     const mt_grad *grad = call->op->grad;
     bool moves = (call->op->flags & MT_OPF_VIEW) != 0; /* t_, squeeze_: changes geometry, not values */
-    bool listed = grad->n_inputs && grad->input[0] == 0;
+    bool listed = grad->n_inputs && grad->input[0] == 0 && (grad->backward || requires_grad(self));
     int self_edge = listed ? 0 : n_edges; /* always there: a view needs to know what becomes of its base */
     mt_saver s = {call, grad, NULL, NULL, 0, moves ? NULL : self};
     mt_node *n = NULL;
@@ -347,6 +396,7 @@ static int record_in_place(mt_call *call, mt_tensor *self, int n_edges)
     n->op = call->op;
     MT_TRY(mt_node_created(n));
     s.node = n;
+    n->flags |= moves ? MT_NODE_MOVED : 0;
     mt_node_set_input(n, 0, self);
     s.room = (int64_t *)(n->input + 1) + self->ndim;
     MT_TRY(connect(&s.needed, n, call, grad));

@@ -139,6 +139,18 @@ mt_input_meta mt_node_input(const mt_node *n, int k)
     return n->input[k];
 }
 
+int mt_node_differentiable_outputs(const mt_node *n)
+{
+    int count = n->n_inputs;
+
+    if (!n->op || !n->op->grad)
+        return count;
+    while (count > 1 &&
+           (!n->input[count - 1].takes_grad || (count <= MT_MAX_OUTS && (n->op->grad->constant >> (count - 1) & 1))))
+        count--;
+    return count;
+}
+
 int mt_node_name_stem(const char *name)
 {
     size_t end = strlen(name), digits = end;

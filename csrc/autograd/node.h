@@ -51,6 +51,7 @@ enum {
     MT_NODE_CUSTOM = 4,     /* a Python function: runs with undefined gradients too */
     MT_NODE_OWN_SAVED = 8,  /* n->saved has a block of its own */
     MT_NODE_OWN_INPUT = 16, /* so has n->input */
+    MT_NODE_MOVED = 32,     /* the in-place form of a view: t_, squeeze_ */
 };
 
 /* What one engine run keeps of a node. */
@@ -149,6 +150,8 @@ static inline const char *mt_node_name(const mt_node *n)
 void mt_node_set_input(mt_node *n, int k, const mt_tensor *t);
 /* What a gradient for output k must look like; of an accumulator: as its variable is now. */
 mt_input_meta mt_node_input(const mt_node *n, int k);
+/* n_inputs without the last outputs of the op that take no gradient (indices), which nobody outside is shown. */
+int mt_node_differentiable_outputs(const mt_node *n);
 /* For nodes whose outputs become known later: replaces all metadata. Elements may be NULL. */
 int mt_node_replace_inputs(mt_node *n, mt_tensor *const *tensors, int count);
 /* For nodes whose saved values become known later: n empty values, in a block of their own. */

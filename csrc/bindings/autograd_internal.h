@@ -33,6 +33,8 @@ int mt_py_saved_init(PyObject *module);
 int mt_py_visit_saved_handle(const mt_saved *s, visitproc visit, void *arg);
 /* Anomaly mode: tables of the autograd core, and its switch (anomaly.c). */
 int mt_py_anomaly_init(PyObject *module);
+/* node_saved.c: the attributes _saved_x and _raw_saved_x of the nodes of an op, a list that lives for good. */
+PyGetSetDef *mt_py_saved_attributes(const mt_op *op);
 
 /* A callable that runs when the current run ends. */
 PyObject *mt_py_queue_callback(PyObject *module, PyObject *callable);

@@ -140,12 +140,13 @@ static int replace_all(mt_tensor **list, uint32_t n, PyObject *result)
 
 static int call_pre_hook(PyObject *callable, mt_hook_frame *frame)
 {
-    PyObject *grads = wrap_all(frame->grads, frame->n_grads), *result;
+    uint32_t n = (uint32_t)mt_node_differentiable_outputs(frame->node);
+    PyObject *grads = wrap_all(frame->grads, n), *result;
     int rc;
 
     result = grads ? PyObject_CallOneArg(callable, grads) : NULL;
     Py_XDECREF(grads);
-    rc = result ? replace_all(frame->grads, frame->n_grads, result) : -1;
+    rc = result ? replace_all(frame->grads, n, result) : -1;
     Py_XDECREF(result);
     return rc;
 }
@@ -155,7 +156,7 @@ static int call_post_hook(PyObject *callable, mt_hook_frame *frame)
     PyObject *results = wrap_all(frame->results, frame->n_results), *grads, *result;
     int rc;
 
-    grads = results ? wrap_all(frame->grads, frame->n_grads) : NULL;
+    grads = results ? wrap_all(frame->grads, (uint32_t)mt_node_differentiable_outputs(frame->node)) : NULL;
     result = grads ? PyObject_CallFunctionObjArgs(callable, results, grads, NULL) : NULL;
     Py_XDECREF(results);
     Py_XDECREF(grads);

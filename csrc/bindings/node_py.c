@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Graph nodes as Python objects. The class of a node is made from its name at first need (AddBackward0, ...), a
-   subclass of _C._NodeBase. A node object owns its node; the node knows its object, so there is one while it lives. */
+/* Graph nodes as Python objects. The class of a node is made at first need (AddBackward0, ...): one per op, or per kind for
+   nodes without one, a subclass of _C._NodeBase. A node object owns its node; the node knows its object, so there is one while
+   it lives. */
 #include "bindings/autograd_internal.h"
 
 #include <stddef.h>
 #include <string.h>
+#include <structmember.h>
 
 typedef mt_py_node node_object;
 
-static PyObject *node_types; /* dict: name -> class */
+static PyObject *kind_types;    /* dict: name -> class */
+static PyTypeObject **op_types; /* by op id */
 
 mt_node *mt_py_node_of(PyObject *o)
 {
@@ -24,29 +27,68 @@ static const char *short_name(const char *name)
 
 static void node_dealloc(PyObject *o);
 
-static PyObject *type_of_node(const mt_node *n)
-{
-    const char *name = short_name(mt_node_name(n));
-    PyObject *type = PyDict_GetItemString(node_types, name);
-    static PyType_Slot slots[] = {{0, NULL}};
-    PyType_Spec spec = {NULL, 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots}; /* HAVE_GC is inherited */
-    char *full;
+static PyObject *node_call(PyObject *o, PyObject *args, PyObject *kwargs);
+static PyGetSetDef leaf_getset[2], no_getset[1];
 
-    if (type)
-        return type;
-    full = PyMem_Malloc(strlen(name) + 32); /* lives as long as the class: 3.10 keeps the pointer */
+/* A class that says it is a builtin, as PyTorch's do. It lives for good. */
+static PyTypeObject *make_type(const char *name, PyGetSetDef *getset)
+{
+    PyType_Slot slots[] = {{Py_tp_getset, getset}, {Py_tp_call, (void *)(uintptr_t)node_call}, {0, NULL}};
+    PyType_Spec spec = {NULL, 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                        slots};                   /* HAVE_GC is inherited */
+    char *full = PyMem_Malloc(strlen(name) + 32); /* 3.10 keeps the pointer */
+    PyObject *type, *module;
+
     if (!full)
-        return PyErr_NoMemory();
-    sprintf(full, "minitorch.autograd.%s", name);
+        return (PyTypeObject *)PyErr_NoMemory();
+    sprintf(full, "minitorch.%s", name);
     spec.name = full;
     type = PyType_FromSpecWithBases(&spec, (PyObject *)&mt_NodeBase_Type);
-    if (!type || PyDict_SetItemString(node_types, name, type) < 0) {
+    module = type ? PyUnicode_FromString("builtins") : NULL;
+    if (!module || PyObject_SetAttrString(type, "__module__", module) < 0) {
+        Py_XDECREF(module);
         Py_XDECREF(type);
         return NULL;
     }
+    Py_DECREF(module);
+    ((PyTypeObject *)type)->tp_name = strchr(full, '.') + 1;
     ((PyTypeObject *)type)->tp_dealloc = node_dealloc; /* which gives the type back */
-    Py_DECREF(type);                                   /* the dictionary keeps it */
-    return type;
+    return (PyTypeObject *)type;
+}
+
+static PyTypeObject *type_of_kind(const mt_node *n, const char *name)
+{
+    PyObject *type = PyDict_GetItemString(kind_types, name);
+    PyGetSetDef *getset;
+
+    if (type)
+        return (PyTypeObject *)type;
+    getset = n->flags & MT_NODE_ACCUMULATE ? leaf_getset
+             : n->flags & MT_NODE_MOVED    ? mt_py_saved_attributes(n->op)
+                                           : no_getset;
+    type = getset ? (PyObject *)make_type(name, getset) : NULL;
+    if (!type || PyDict_SetItemString(kind_types, name, type) < 0) {
+        Py_XDECREF(type);
+        return NULL;
+    }
+    Py_DECREF(type); /* the dictionary keeps it */
+    return (PyTypeObject *)type;
+}
+
+static PyTypeObject *type_of_node(const mt_node *n)
+{
+    const char *name = short_name(mt_node_name(n));
+    PyGetSetDef *getset;
+
+    if (!n->op || !n->op->grad->backward || (n->flags & MT_NODE_MOVED))
+        return type_of_kind(n, name);
+    if (!op_types && !(op_types = PyMem_Calloc((size_t)mt_op_count, sizeof(*op_types))))
+        return (PyTypeObject *)PyErr_NoMemory();
+    if (!op_types[n->op->id]) {
+        getset = mt_py_saved_attributes(n->op);
+        op_types[n->op->id] = getset ? make_type(name, getset) : NULL;
+    }
+    return op_types[n->op->id];
 }
 
 PyObject *mt_py_node_wrap(mt_node *n)
@@ -58,7 +100,7 @@ PyObject *mt_py_node_wrap(mt_node *n)
         Py_RETURN_NONE;
     if (n->py)
         return Py_NewRef((PyObject *)n->py);
-    type = (PyTypeObject *)type_of_node(n);
+    type = type_of_node(n);
     self = type ? (node_object *)type->tp_alloc(type, 0) : NULL;
     if (!self)
         return NULL;
@@ -176,53 +218,179 @@ static PyObject *node_sequence(PyObject *o, PyObject *unused)
     return n ? PyLong_FromUnsignedLongLong(n->sequence) : NULL;
 }
 
-/* _saved_self, _saved_result, _saved_dim ... */
-static PyObject *saved_value(mt_node *n, const char *name)
+static PyObject *node_set_sequence(PyObject *o, PyObject *number)
 {
-    const mt_grad *grad = n && n->op ? n->op->grad : NULL;
+    mt_node *n = live_node(o);
+    unsigned long long sequence = n ? PyLong_AsUnsignedLongLong(number) : 0;
 
-    for (int k = 0; grad && k < (int)grad->n_saved; k++) {
-        const mt_saved_spec *spec = &grad->saved[k];
-        mt_tensor *t = NULL;
-
-        if (strcmp(spec->name, name) != 0)
-            continue;
-        if (n->saved[k].value.kind != MT_ARG_TENSOR)
-            return mt_py_from_value(&n->saved[k].value);
-        if (mt_saved_unpack(&t, n, (int)k) < 0)
-            return mt_py_raise();
-        return mt_py_wrap(t);
-    }
-    return NULL;
-}
-
-/* _raw_saved_self: the saved tensor itself, for its hooks. */
-static PyObject *raw_saved(mt_node *n, const char *name)
-{
-    const mt_grad *grad = n && n->op ? n->op->grad : NULL;
-
-    for (int k = 0; grad && k < (int)grad->n_saved; k++)
-        if (strcmp(grad->saved[k].name, name) == 0 &&
-            (n->saved[k].value.kind == MT_ARG_TENSOR || n->saved[k].value.kind == MT_ARG_NONE))
-            return mt_py_saved_wrap(n, k);
-    return NULL;
-}
-
-static PyObject *node_getattro(PyObject *o, PyObject *name)
-{
-    PyObject *value = PyObject_GenericGetAttr(o, name), *saved;
-    const char *text;
-
-    if (value || !PyErr_ExceptionMatches(PyExc_AttributeError))
-        return value;
-    text = PyUnicode_AsUTF8(name);
-    if (!text || (strncmp(text, "_saved_", 7) != 0 && strncmp(text, "_raw_saved_", 11) != 0))
+    if (!n || (sequence == (unsigned long long)-1 && PyErr_Occurred()))
         return NULL;
-    PyErr_Clear();
-    saved = text[1] == 's' ? saved_value(((node_object *)o)->n, text + 7) : raw_saved(((node_object *)o)->n, text + 11);
-    if (!saved && !PyErr_Occurred())
-        PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%U'", Py_TYPE(o)->tp_name, name);
-    return saved;
+    n->sequence = sequence;
+    Py_RETURN_NONE;
+}
+
+static PyObject *node_requires_grad(PyObject *o, void *closure)
+{
+    (void)o, (void)closure;
+    Py_RETURN_TRUE;
+}
+
+/* --- what gradients must look like --- */
+
+typedef struct input_object {
+    PyObject_HEAD PyObject *shape, *dtype, *device;
+} input_object;
+
+static void input_dealloc(PyObject *o)
+{
+    input_object *self = (input_object *)o;
+
+    Py_XDECREF(self->shape);
+    Py_XDECREF(self->dtype);
+    Py_XDECREF(self->device);
+    PyObject_Free(o);
+}
+
+static PyMemberDef input_members[] = {
+    {"shape", T_OBJECT, offsetof(input_object, shape), READONLY, NULL},
+    {"dtype", T_OBJECT, offsetof(input_object, dtype), READONLY, NULL},
+    {"device", T_OBJECT, offsetof(input_object, device), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyObject *input_false(PyObject *o, void *closure)
+{
+    (void)o, (void)closure;
+    Py_RETURN_FALSE;
+}
+
+static PyGetSetDef input_getset[] = {
+    {"is_nested_tensor", input_false, NULL, NULL, NULL},
+    {"is_cpp_nested_tensor", input_false, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject Input_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._autograd._InputMetadata",
+    .tp_basicsize = sizeof(input_object),
+    .tp_dealloc = input_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_members = input_members,
+    .tp_getset = input_getset,
+};
+
+static PyObject *input_new(const mt_input_meta *m)
+{
+    input_object *self = PyObject_New(input_object, &Input_Type);
+
+    if (!self)
+        return NULL;
+    self->shape = PyList_New(m->ndim);
+    self->dtype = m->dtype == MT_DTYPE_NONE ? Py_NewRef(Py_None) : mt_py_dtype_get((mt_dtype)m->dtype);
+    self->device = m->dtype == MT_DTYPE_NONE ? Py_NewRef(Py_None) : mt_py_device_new(m->device);
+    for (int i = 0; self->shape && i < m->ndim; i++)
+        PyList_SET_ITEM(self->shape, i, PyLong_FromLongLong(m->size[i]));
+    if (!self->shape || !self->dtype || !self->device)
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static PyObject *node_input_metadata(PyObject *o, void *closure)
+{
+    mt_node *n = live_node(o);
+    int count = n ? mt_node_differentiable_outputs(n) : 0;
+    PyObject *tuple = n ? PyTuple_New(count) : NULL;
+
+    (void)closure;
+    for (int i = 0; tuple && i < count; i++) {
+        mt_input_meta m = mt_node_input(n, i);
+        PyObject *item = input_new(&m);
+
+        if (!item)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, item);
+    }
+    return tuple;
+}
+
+/* --- running the formula by hand --- */
+
+static int take_gradients(mt_tensor **grads, const mt_node *n, PyObject *args)
+{
+    int defined = 0;
+
+    int count = mt_node_differentiable_outputs(n);
+
+    if (PyTuple_GET_SIZE(args) != count) {
+        PyErr_Format(PyExc_TypeError, "expected %d arguments, got %zd instead", count, PyTuple_GET_SIZE(args));
+        return -1;
+    }
+    for (int i = 0; i < count; i++) {
+        PyObject *item = PyTuple_GET_ITEM(args, i);
+
+        grads[i] = NULL;
+        if (item == Py_None)
+            continue;
+        if (!mt_py_is_tensor(item)) {
+            PyErr_Format(PyExc_TypeError, "argument %d is not a Variable", i);
+            return -1;
+        }
+        grads[i] = mt_py_impl(item);
+        defined++;
+    }
+    return defined;
+}
+
+static PyObject *wrap_gradients(mt_tensor **out, int n)
+{
+    PyObject *result = n == 1 ? NULL : PyTuple_New(n);
+
+    if (n == 1)
+        return mt_py_wrap(mt_tensor_move(&out[0]));
+    for (int i = 0; result && i < n; i++) {
+        PyObject *item = mt_py_wrap(mt_tensor_move(&out[i]));
+
+        if (!item)
+            Py_CLEAR(result);
+        else
+            PyTuple_SET_ITEM(result, i, item);
+    }
+    return result;
+}
+
+/* Neither hooks nor what the engine does to results; recorded as the caller's grad mode says. */
+static PyObject *node_call(PyObject *o, PyObject *args, PyObject *kwargs)
+{
+    mt_node *n = live_node(o);
+    mt_tensor **grads, **out;
+    PyObject *result = NULL;
+    int defined, rc = 0;
+
+    if (!n)
+        return NULL;
+    if (kwargs && PyDict_GET_SIZE(kwargs)) {
+        PyErr_Format(PyExc_TypeError, "%s takes no keyword arguments", Py_TYPE(o)->tp_name);
+        return NULL;
+    }
+    grads = PyMem_Calloc((size_t)n->n_inputs + (size_t)n->n_edges + 1, sizeof(*grads));
+    if (!grads)
+        return PyErr_NoMemory();
+    out = grads + n->n_inputs;
+    defined = take_gradients(grads, n, args);
+    if (defined > 0) {
+        n->busy++;
+        rc = n->ops->run(n, grads, out);
+        n->busy--;
+    }
+    if (rc < 0)
+        mt_py_raise();
+    else if (defined >= 0)
+        result = wrap_gradients(out, n->n_edges);
+    for (int i = 0; i < n->n_edges; i++)
+        mt_tensor_clear(&out[i]);
+    PyMem_Free(grads);
+    return result;
 }
 
 /* --- hooks: an ordered dictionary per kind, made at the first registration --- */
@@ -280,6 +448,7 @@ static PyObject *node_register_hook_dict(PyObject *o, PyObject *tensor)
 static PyMethodDef node_methods[] = {
     {"name", node_name, METH_NOARGS, "name() -> str"},
     {"_sequence_nr", node_sequence, METH_NOARGS, NULL},
+    {"_set_sequence_nr", node_set_sequence, METH_O, NULL},
     {"register_hook", node_register_hook, METH_O,
      "register_hook(fn) -> RemovableHandle: fn(grad_inputs, grad_outputs) runs after the node."},
     {"register_prehook", node_register_prehook, METH_O,
@@ -291,9 +460,12 @@ static PyMethodDef node_methods[] = {
 static PyGetSetDef node_getset[] = {
     {"next_functions", node_next_functions, NULL, NULL, NULL},
     {"metadata", node_metadata, NULL, NULL, NULL},
-    {"variable", node_variable, NULL, NULL, NULL},
+    {"requires_grad", node_requires_grad, NULL, NULL, NULL},
+    {"_input_metadata", node_input_metadata, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
+static PyGetSetDef leaf_getset[2] = {{"variable", node_variable, NULL, NULL, NULL}, {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef no_getset[1] = {{NULL, NULL, NULL, NULL, NULL}};
 
 static PyObject *node_repr(PyObject *o)
 {
@@ -310,7 +482,6 @@ PyTypeObject mt_NodeBase_Type = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .tp_traverse = node_traverse,
     .tp_clear = node_clear,
-    .tp_getattro = node_getattro,
     .tp_weaklistoffset = offsetof(node_object, weaklist),
     .tp_methods = node_methods,
     .tp_getset = node_getset,
@@ -318,7 +489,9 @@ PyTypeObject mt_NodeBase_Type = {
 
 int mt_py_node_init(PyObject *module)
 {
-    if (PyType_Ready(&mt_NodeBase_Type) < 0 || !(node_types = PyDict_New()))
+    if (PyType_Ready(&mt_NodeBase_Type) < 0 || PyType_Ready(&Input_Type) < 0 || !(kind_types = PyDict_New()))
+        return -1;
+    if (PyModule_AddObjectRef(module, "_InputMetadata", (PyObject *)&Input_Type) < 0)
         return -1;
     return PyModule_AddObjectRef(module, "_NodeBase", (PyObject *)&mt_NodeBase_Type);
 }

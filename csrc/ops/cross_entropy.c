@@ -39,13 +39,7 @@ static int times(mt_tensor **out, mt_tensor *t, double value)
 
 static int divide(mt_tensor **out, mt_tensor *t, double value)
 {
-    mt_tensor *n = NULL;
-    int rc = number(&n, value);
-
-    if (rc == 0)
-        rc = mt_div_Tensor(out, t, n);
-    mt_tensor_clear(&n);
-    return rc;
+    return mt_div_by_number(out, t, mt_scalar_from_double(value));
 }
 
 /* -sum(input * target * weight) over the classes, reduced; the mean divides by the batch. */

@@ -404,7 +404,7 @@ int mt_impl_kron(mt_tensor **out, mt_tensor *self, mt_tensor *other)
     MT_TRY(mt_reshape(&left, self, (mt_ints){a, 2 * n}));
     MT_TRY(mt_reshape(&right, other, (mt_ints){b, 2 * n}));
     MT_TRY(mt_mul(&product, left, right));
-    MT_TRY(mt_reshape(out, product, (mt_ints){size, n}));
+    MT_TRY(mt_unsafe_view(out, product, (mt_ints){size, n}));
     rc = 0;
 fail:
     mt_tensor_clear(&left);

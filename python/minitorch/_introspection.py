@@ -190,7 +190,10 @@ def _has_cuda():
 
 _MADE = {
     "_autograd": lambda: _module(
-        "_autograd", SavedTensor=_C._SavedTensor, **{name: getattr(_C, name) for name in _HOOKS}
+        "_autograd",
+        SavedTensor=_C._SavedTensor,
+        _InputMetadata=_C._InputMetadata,
+        **{name: getattr(_C, name) for name in _HOOKS},
     ),
     "_functions": _functions,
     "_return_types": lambda: _module("_return_types", **_C._result_types()),

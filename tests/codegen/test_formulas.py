@@ -288,6 +288,8 @@ SKIP = {
     "logit_backward": "checked by hand below",
     "mish_backward": "checked by hand below",
     "hardsigmoid_backward": "PyTorch has no gradient of it",
+    "norm_along": "no op of PyTorch; the gradient of linalg_vector_norm",
+    "div_by_number": "no op of PyTorch; the gradient of div",
     "view_as_complex_copy": "PyTorch does not differentiate it",
     "as_strided_scatter": "checked by hand below: PyTorch's gradient is zero where self counts, and not where it is replaced",
 }

@@ -392,6 +392,7 @@ OP(cast, "_to_copy", 2, 0, &cast_grad, cast_kernel);
 OP(none, "no_formula", 1, 0, &none_grad, clone_kernel);
 
 const mt_op mt_op_table[] = {{.name = "add", .overload = ""}}; /* for the short road, which is closed here */
+const int mt_op_count = 1;
 
 /* --- the typed interface --- */
 
