@@ -181,10 +181,5 @@ static const mt_node_ops accumulate_ops = {accumulate_name, accumulate_run, NULL
 
 int mt_accumulate_node_new(mt_node **out, mt_tensor *variable)
 {
-    if (mt_node_new(out, &accumulate_ops, 0, 0, 1, 0) < 0)
-        return -1;
-    (*out)->flags |= MT_NODE_ACCUMULATE;
-    (*out)->sequence = UINT64_MAX;
-    (*out)->data = mt_tensor_ref(variable);
-    return 0;
+    return mt_node_new_accumulate(out, &accumulate_ops, variable);
 }

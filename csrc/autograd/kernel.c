@@ -177,6 +177,8 @@ int64_t mt_record_survey_saved(const mt_call *call, const mt_grad *grad)
 {
     int64_t n = 0;
 
+    if (!grad->sized)
+        return 0;
     for (int k = 0; k < grad->n_saved; k++) {
         const mt_saved_spec *spec = &grad->saved[k];
         const mt_value *a = &call->arg[spec->index];
@@ -368,10 +370,11 @@ static int record(mt_call *call, int n_edges)
     s.room = (int64_t *)(n->input + n->n_inputs) + dims;
     MT_TRY(connect(&s.needed, n, call, grad));
     MT_TRY(mt_record_inputs(&s));
-    MT_TRY(save_results(&s));
+    if (grad->keeps_result)
+        MT_TRY(save_results(&s));
     for (int i = 0; i < call->n_outs; i++)
         if (n->input[i].takes_grad && !(i < MT_MAX_OUTS && (grad->constant >> i & 1)) &&
-            !is_input(call, grad, call->out[i]))
+            (call->n_outs == 1 || !is_input(call, grad, call->out[i])))
             MT_TRY(mt_autograd_set_edge(call->out[i], n, (uint32_t)i));
     rc = 0;
 fail:
@@ -459,7 +462,7 @@ static int out_form(mt_call *call)
 int mt_autograd_kernel(mt_call *call)
 {
     const mt_grad *grad = call->op->grad;
-    int n_edges, rc;
+    int n_edges, rc = 0;
     bool any;
 
     if (!mt_thread.grad_mode)
@@ -467,8 +470,45 @@ int mt_autograd_kernel(mt_call *call)
     if (MT_UNLIKELY(call->variant != MT_VARIANT_FUNCTION || (call->op->flags & MT_OPF_MUTATES_SELF)))
         return call->variant == MT_VARIANT_OUT ? out_form(call) : in_place_form(call);
     any = grad && mt_record_survey(&n_edges, call, grad);
-    rc = mt_fast_call(call);
+    if (call->op->pointwise)
+        rc = mt_fast_call(call);
     if (rc < 0 || (rc == 0 && run_below(call) < 0))
         return -1;
     return any ? record(call, n_edges) : 0;
+}
+
+/* --- the short road --- */
+
+int mt_autograd_short(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
+{
+    enum { LAZY = MT_FLAG_CONJ | MT_FLAG_NEG, CARE = MT_STORAGE_SHRUNK | MT_STORAGE_COW };
+    const uint32_t known = MT_KEY_BIT(MT_KEY_CPU) | MT_KEY_BIT(MT_KEY_AUTOGRAD);
+    uint32_t keys = a->keys | (a->base ? a->base->keys & MT_KEYS_TRACKED : 0), flags = a->flags;
+    uint32_t care = a->storage->flags;
+    mt_call call;
+    int n = 1, rc = -1;
+
+    if (b) {
+        keys |= b->keys | (b->base ? b->base->keys & MT_KEYS_TRACKED : 0);
+        flags |= b->flags;
+        care |= b->storage->flags;
+        n = 2;
+    }
+    if (keys != known || !mt_thread.grad_mode || (mt_thread.slow | mt_thread.include | mt_thread.exclude) ||
+        (flags & LAZY) || (care & CARE) || op->kernel[MT_KEY_AUTOGRAD] != mt_autograd_kernel || !op->grad)
+        return 0;
+    mt_call_init(&call, op, MT_VARIANT_FUNCTION);
+    call.keys = keys;
+    call.arg[0].kind = call.arg[1].kind = MT_ARG_TENSOR;
+    call.arg[0].v.tensor = a;
+    call.arg[1].v.tensor = b;
+    for (int k = n; k < op->n_args; k++)
+        call.arg[op->args[k].index] = op->args[k].dflt;
+    MT_TRY(mt_autograd_kernel(&call));
+    *out = mt_tensor_move(&call.out[0]);
+    rc = 1;
+fail:
+    if (rc < 0)
+        mt_call_clear(&call);
+    return rc;
 }

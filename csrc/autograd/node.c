@@ -75,6 +75,35 @@ int mt_node_new(mt_node **out, const mt_node_ops *ops, int n_edges, int n_saved,
     return 0;
 }
 
+/* Accumulators come and go with every graph: one copy of a prepared block. */
+int mt_node_new_accumulate(mt_node **out, const mt_node_ops *ops, mt_tensor *variable)
+{
+    enum { CLASS = (sizeof(mt_node) + sizeof(mt_input_meta) + CLASS_BYTES - 1) / CLASS_BYTES };
+    mt_input_meta *input;
+    void *block;
+    mt_node *n;
+
+    *out = NULL;
+    if (mt_pool_get(&block, &pools[CLASS]) < 0)
+        return -1;
+    n = block;
+    input = (mt_input_meta *)(n + 1);
+    *n = (mt_node){.flags = MT_NODE_ACCUMULATE,
+                   .size_class = CLASS,
+                   .n_inputs = 1,
+                   .sequence = UINT64_MAX,
+                   .ops = ops,
+                   .edge = (mt_edge *)input,
+                   .saved = (mt_saved *)input,
+                   .input = input,
+                   .data = variable};
+    mt_refcount_init(&n->refs);
+    *input = (mt_input_meta){(int64_t *)(input + 1), 0, MT_DTYPE_NONE, MT_DEVICE_NONE, false};
+    mt_tensor_ref(variable);
+    *out = n;
+    return 0;
+}
+
 int mt_node_created(mt_node *n)
 {
     return MT_UNLIKELY(mt_anomaly.enabled) && mt_anomaly.created ? mt_anomaly.created(n) : 0;
@@ -213,6 +242,11 @@ void mt_node_destroy(mt_node *n)
 
         if (variable && variable->autograd && variable->autograd->accumulator == n)
             variable->autograd->accumulator = NULL;
+        if (!n->hooks && !n->anomaly && !(n->flags & MT_NODE_OWN_INPUT)) { /* nothing more hangs on it */
+            mt_pool_put(&pools[n->size_class], n);
+            mt_tensor_unref(variable);
+            return;
+        }
     }
     n->run.next = dying.nodes;
     dying.nodes = n;

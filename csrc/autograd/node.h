@@ -108,6 +108,9 @@ int mt_node_zeros(mt_tensor **out, mt_node *n, int k);
 
 /* The AUTOGRAD slot of every op that has a gradient, an in-place, out= or view form. */
 int mt_autograd_kernel(mt_call *call);
+/* The function form of an op of one or two tensors (b NULL) whose other arguments have their defaults, when it is to be
+   recorded and nothing else is special: 1 when it produced *out, 0 for the general road, -1 on error. */
+int mt_autograd_short(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b);
 
 /* --- life of a node --- */
 

@@ -304,49 +304,6 @@ static PyObject *run(mt_bind *b, const mt_py_func *f, PyObject *self, PyObject *
     return wrap_result(b, f, self, args);
 }
 
-/* Plain pointwise calls on exact tensors, without keywords, need no frame. 1: *result is set; 0: bind. */
-static inline int short_call(PyObject **result, const mt_py_func *f, PyObject *self, PyObject *const *args,
-                             Py_ssize_t nargs)
-{
-    const mt_op *op = f->overloads[0];
-    const mt_pointwise_spec *spec = op->pointwise;
-    bool method = f->kind == MT_PY_METHOD;
-    PyObject *a = method ? self : args[0], *b;
-    mt_tensor *out = NULL;
-    int rc;
-
-    if (!spec || nargs + method != spec->n_in || !mt_py_is_exact(a) || spec->in[0] != 0 ||
-        (spec->n_in == 2 && spec->in[1] != 1) ||
-        (spec->n_params &&
-         ((spec->n_in == 1 && (op->flags & MT_OPF_CHECKED)) || !(op->args[spec->n_in].flags & MT_ARGF_DEFAULT))))
-        return 0;
-    if (f->variant == MT_VARIANT_INPLACE) {
-        out = mt_py_impl(a);
-        if (out->flags & MT_FLAG_VIEW)
-            return 0;
-    }
-    if (spec->n_in == 1) {
-        rc = mt_fast_unary(&out, op, mt_py_impl(a));
-    } else if (spec->n_in == 2) {
-        b = method ? args[0] : args[1];
-        if (mt_py_is_exact(b))
-            rc = mt_fast_binary(&out, op, mt_py_impl(a), mt_py_impl(b));
-        else if (PyFloat_CheckExact(b) && (op->args[1].flags & MT_ARGF_NUMBER))
-            rc = mt_fast_binary_scalar(&out, op, mt_py_impl(a), mt_scalar_from_double(PyFloat_AS_DOUBLE(b)), false);
-        else
-            return 0;
-    } else {
-        return 0;
-    }
-    if (rc == 0)
-        return 0;
-    if (rc < 0)
-        *result = mt_py_raise();
-    else
-        *result = f->variant == MT_VARIANT_INPLACE ? Py_NewRef(a) : mt_py_wrap(out);
-    return 1;
-}
-
 PyObject *mt_py_call(const mt_py_func *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     mt_bind b;
@@ -354,7 +311,7 @@ PyObject *mt_py_call(const mt_py_func *f, PyObject *self, PyObject *const *args,
     int rc = 0;
 
     if (!kwnames && !mt_thread.slow && nargs + (f->kind == MT_PY_METHOD) > 0 &&
-        short_call(&result, f, self, args, nargs))
+        mt_bind_short(&result, f, self, args, nargs))
         return result;
     b.n_tensors = b.n_objects = b.n_blocks = 0;
     for (int i = 0; i < f->n_overloads; i++) {

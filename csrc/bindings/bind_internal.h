@@ -12,6 +12,8 @@ int mt_bind_value(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObject *
 int mt_bind_spread(mt_bind *b, const mt_arg_spec *spec, PyObject *const *args, Py_ssize_t n);
 /* Room for n integers or doubles that lives as long as the call. */
 int64_t *mt_bind_ints(mt_bind *b, Py_ssize_t n);
+/* Calls without keywords that need no binder. 1: *result is set (NULL on error); 0: bind. */
+int mt_bind_short(PyObject **result, const mt_py_func *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 /* The TypeError for a call that fits no overload; NULL. */
 PyObject *mt_py_bind_error(const mt_py_func *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames);

@@ -2,6 +2,7 @@
 /* Number slots and comparisons. Each slot first tries the short road (exact tensors or a Python number, no
    gradient, no mode), then goes through the binder as the method call would. A TypeError of a binary slot becomes
    NotImplemented, so that Python tries the other operand. */
+#include "autograd/autograd.h"
 #include "bindings/bind.h"
 #include "bindings/new_internal.h"
 
@@ -78,12 +79,15 @@ static inline int short_binary(PyObject **result, const mt_op *op, PyObject *a, 
     if (MT_UNLIKELY(mt_thread.slow))
         return 0;
     if (mt_py_is_exact(a)) {
-        if (mt_py_is_exact(b))
+        if (mt_py_is_exact(b)) {
             rc = mt_fast_binary(&out, op, mt_py_impl(a), mt_py_impl(b));
-        else if (python_number(&s, b))
+            if (rc == 0)
+                rc = mt_autograd_short(&out, op, mt_py_impl(a), mt_py_impl(b));
+        } else if (python_number(&s, b)) {
             rc = mt_fast_binary_scalar(&out, op, mt_py_impl(a), s, false);
-        else
+        } else {
             return 0;
+        }
     } else if (mt_py_is_exact(b) && python_number(&s, a)) {
         rc = mt_fast_binary_scalar(&out, op, mt_py_impl(b), s, true);
     } else {

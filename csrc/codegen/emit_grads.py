@@ -349,6 +349,14 @@ def constant_results(entry):
     return sum(1 << i for i, name in enumerate(names) if not re.search(r"\b(%s)\b" % name, text))
 
 
+def is_sized(entry, kind, index):
+    """Whether the saved value is a list of numbers."""
+    if kind == "ARG":
+        arg = entry.schema.args[index].type
+        return arg.is_list and not arg.is_tensor_list
+    return kind in ("SIZES", "STRIDES", "LIST_SIZES")
+
+
 def record(catalog, entry, saved):
     out, n = [], len(saved.items)
     if n:
@@ -361,7 +369,7 @@ def record(catalog, entry, saved):
     indices = entry.input_indices()
     out.append("static const uint8_t %s_inputs[] = {%s};" % (entry.c, ", ".join(map(str, indices))))
     out.append(
-        'const mt_grad mt_grad_%s = {"%s", %d, %d, %s, %s_inputs, %s_backward_, %d, MT_JVP_%s};'
+        'const mt_grad mt_grad_%s = {"%s", %d, %d, %s, %s_inputs, %s_backward_, %d, MT_JVP_%s, %s, %s};'
         % (
             entry.c,
             node_name(catalog, entry),
@@ -372,6 +380,8 @@ def record(catalog, entry, saved):
             entry.c,
             constant_results(entry),
             entry.forward.upper(),
+            "true" if any(is_sized(entry, kind, index) for kind, index in saved.items) else "false",
+            "true" if any(kind == "RESULT" for kind, _ in saved.items) else "false",
         )
     )
     return "\n".join(out) + "\n"
@@ -382,7 +392,7 @@ def record_not_implemented(entry):
     indices = [i for i, a in enumerate(entry.schema.args) if a.type.base == "Tensor"]
     return (
         "/* %s */\nstatic const uint8_t %s_inputs[] = {%s};\n"
-        'const mt_grad mt_grad_%s = {"NotImplemented", 0, %d, NULL, %s_inputs, NULL, 0, MT_JVP_TRANSPOSE};\n'
+        'const mt_grad mt_grad_%s = {"NotImplemented", 0, %d, NULL, %s_inputs, NULL, 0, MT_JVP_TRANSPOSE, false, false};\n'
         % (entry.where, entry.c, ", ".join(map(str, indices)), entry.c, len(indices), entry.c)
     )
 

@@ -257,8 +257,8 @@ int mt_dispatch(mt_call *call)
     }
     if (!mt_thread.grad_mode && !writes && !(flags & MT_OPF_VIEW))
         keys &= ~MT_KEY_BIT(MT_KEY_AUTOGRAD);
-    /* composites that write by themselves have the slot, others fall through */
-    if (writes || (flags & MT_OPF_VIEW))
+    /* composites that write by themselves have the slot, others fall through; single views need nothing of it */
+    if (writes || (flags & (MT_OPF_VIEW | MT_OPF_LIST_OUT)) == (MT_OPF_VIEW | MT_OPF_LIST_OUT))
         keys |= MT_KEY_BIT(MT_KEY_VIEW_INPLACE);
     else
         keys &= ~MT_KEY_BIT(MT_KEY_VIEW_INPLACE);

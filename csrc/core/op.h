@@ -310,6 +310,8 @@ typedef struct mt_grad {
     uint8_t constant;         /* bit set of the results whose gradient no formula reads: they are
                                      not differentiable */
     uint8_t jvp;              /* mt_jvp */
+    bool sized;               /* some saved value is a list of numbers, which lies in the node's block */
+    bool keeps_result;        /* some saved value is a result */
 } mt_grad;
 
 typedef struct mt_op {

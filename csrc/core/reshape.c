@@ -78,6 +78,10 @@ bool mt_shape_view_strides(int64_t *stride, const mt_tensor *t, int ndim, const 
         return true;
     }
     step = t->stride[t->ndim - 1];
+    if (mt_tensor_is_contiguous(t) && step == 1) {
+        mt_shape_contiguous_strides(stride, ndim, size);
+        return true;
+    }
     for (int i = t->ndim - 1; i >= 0; i--) {
         run *= t->size[i];
         if (i > 0 && (t->size[i - 1] == 1 || t->stride[i - 1] == run * step))
