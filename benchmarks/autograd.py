@@ -136,9 +136,7 @@ def gpt(lib, layers=4, heads=4, width=128, length=64, batch=12, vocabulary=65):
         x = F.embedding(seen, p["tokens"]) + p["positions"]
         for i in range(layers):
             q, k, v = F.linear(norm(x, 2 * i), p["qkv%d" % i]).chunk(3, dim=-1)
-            q, k, v = (
-                t.view(batch, length, heads, width // heads).transpose(1, 2) for t in (q, k, v)
-            )
+            q, k, v = (t.view(batch, length, heads, width // heads).transpose(1, 2) for t in (q, k, v))
             y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
             x = x + F.linear(y.transpose(1, 2).reshape(batch, length, width), p["out%d" % i])
             x = x + F.linear(F.gelu(F.linear(norm(x, 2 * i + 1), p["up%d" % i])), p["down%d" % i])
@@ -196,7 +194,9 @@ def measure(source, lib):
     here = os.path.dirname(os.path.abspath(__file__))
     source = source.format(lib=lib, here=here)
     return float(
-        subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True, env=env).stdout
+        subprocess.run(
+            [sys.executable, "-c", source], capture_output=True, text=True, check=True, env=env
+        ).stdout
     )
 
 

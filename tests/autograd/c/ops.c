@@ -348,9 +348,9 @@ SAVED(as_strided, {MT_SAVE_SIZES, 0, "self_sym_sizes", 1}, {MT_SAVE_ARG, 1, "siz
 SAVED(view, {MT_SAVE_SIZES, 0, "self_sym_sizes", 1});
 SAVED(sum, {MT_SAVE_SIZES, 0, "self_sym_sizes", 1}, {MT_SAVE_ARG, 1, "dim", 1});
 
-#define GRAD(name, text, n_inputs, inputs, saved)                                   \
-    static const mt_grad name##_grad = {text,   MT_COUNTOF(saved), n_inputs, saved, \
-                                        inputs, name##_backward,   0,        MT_JVP_TRANSPOSE, true, true}
+#define GRAD(name, text, n_inputs, inputs, saved)                                                          \
+    static const mt_grad name##_grad = {text, MT_COUNTOF(saved), n_inputs, saved, inputs, name##_backward, \
+                                        0,    MT_JVP_TRANSPOSE,  true,     true}
 #define GRAD_PLAIN(name, text, n_inputs, inputs, backward) \
     static const mt_grad name##_grad = {text, 0, n_inputs, NULL, inputs, backward, 0, MT_JVP_TRANSPOSE, true, true}
 GRAD(add, "AddBackward0", 2, both, add_saved);

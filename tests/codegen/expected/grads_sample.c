@@ -75,7 +75,7 @@ static const mt_saved_spec hypot_saved[] = {
     {MT_SAVE_ARG, 1, "other", 2},
 };
 static const uint8_t hypot_inputs[] = {0, 1};
-const mt_grad mt_grad_hypot = {"HypotBackward0", 3, 2, hypot_saved, hypot_inputs, hypot_backward_, 0, MT_JVP_ELEMENTWISE};
+const mt_grad mt_grad_hypot = {"HypotBackward0", 3, 2, hypot_saved, hypot_inputs, hypot_backward_, 0, MT_JVP_ELEMENTWISE, false, true};
 
 /* sample.yaml:20 */
 static int sum_self(mt_tensor **out, mt_node *node, mt_tensor *const *grads)
@@ -108,7 +108,7 @@ static const mt_saved_spec sum_saved[] = {
     {MT_SAVE_ARG, 2, "keepdim", 1},
 };
 static const uint8_t sum_inputs[] = {0};
-const mt_grad mt_grad_sum = {"SumBackward0", 3, 1, sum_saved, sum_inputs, sum_backward_, 0, MT_JVP_TRANSPOSE};
+const mt_grad mt_grad_sum = {"SumBackward0", 3, 1, sum_saved, sum_inputs, sum_backward_, 0, MT_JVP_TRANSPOSE, true, false};
 
 /* sample.yaml:30 */
 static int cumsum_self(mt_tensor **out, mt_node *node, mt_tensor *const *grads)
@@ -145,7 +145,7 @@ static const mt_saved_spec cumsum_saved[] = {
     {MT_SAVE_ARG, 1, "dim", 1},
 };
 static const uint8_t cumsum_inputs[] = {0};
-const mt_grad mt_grad_cumsum = {"CumsumBackward0", 1, 1, cumsum_saved, cumsum_inputs, cumsum_backward_, 0, MT_JVP_TRANSPOSE};
+const mt_grad mt_grad_cumsum = {"CumsumBackward0", 1, 1, cumsum_saved, cumsum_inputs, cumsum_backward_, 0, MT_JVP_TRANSPOSE, false, false};
 
 /* sample.yaml:37 */
 static int expand_self(mt_tensor **out, mt_node *node, mt_tensor *const *grads)
@@ -174,7 +174,7 @@ static const mt_saved_spec expand_saved[] = {
     {MT_SAVE_SIZES, 0, "self_sym_sizes", 1},
 };
 static const uint8_t expand_inputs[] = {0};
-const mt_grad mt_grad_expand = {"ExpandBackward0", 1, 1, expand_saved, expand_inputs, expand_backward_, 0, MT_JVP_LINEAR};
+const mt_grad mt_grad_expand = {"ExpandBackward0", 1, 1, expand_saved, expand_inputs, expand_backward_, 0, MT_JVP_LINEAR, true, false};
 
 /* sample.yaml:56 */
 static int max_self(mt_tensor **out, mt_node *node, mt_tensor *const *grads)
@@ -225,7 +225,7 @@ static const mt_saved_spec max_saved[] = {
     {MT_SAVE_ARG, 1, "dim", 1},
 };
 static const uint8_t max_inputs[] = {0};
-const mt_grad mt_grad_max = {"MaxBackward0", 3, 1, max_saved, max_inputs, max_backward_, 0, MT_JVP_TRANSPOSE};
+const mt_grad mt_grad_max = {"MaxBackward0", 3, 1, max_saved, max_inputs, max_backward_, 0, MT_JVP_TRANSPOSE, true, true};
 
 /* sample.yaml:68 */
 static int mul_self(mt_tensor **out, mt_node *node, mt_tensor *const *grads)
@@ -273,7 +273,7 @@ static const mt_saved_spec mul_saved[] = {
     {MT_SAVE_ARG, 0, "self", 2},
 };
 static const uint8_t mul_inputs[] = {0, 1};
-const mt_grad mt_grad_mul = {"MulBackward0", 2, 2, mul_saved, mul_inputs, mul_backward_, 0, MT_JVP_ELEMENTWISE};
+const mt_grad mt_grad_mul = {"MulBackward0", 2, 2, mul_saved, mul_inputs, mul_backward_, 0, MT_JVP_ELEMENTWISE, false, false};
 
 /* sample.yaml:89 */
 static int cat_tensors(mt_tensor **out, mt_node *node, mt_tensor *const *grads)
@@ -317,7 +317,7 @@ static const mt_saved_spec cat_saved[] = {
     {MT_SAVE_ARG, 1, "dim", 1},
 };
 static const uint8_t cat_inputs[] = {0};
-const mt_grad mt_grad_cat = {"CatBackward0", 2, 1, cat_saved, cat_inputs, cat_backward_, 0, MT_JVP_TRANSPOSE};
+const mt_grad mt_grad_cat = {"CatBackward0", 2, 1, cat_saved, cat_inputs, cat_backward_, 0, MT_JVP_TRANSPOSE, true, false};
 
 /* sample.yaml:100 */
 static int norm_stats_input_weight_bias(mt_tensor **out, mt_node *node, mt_tensor *const *grads)
@@ -376,7 +376,7 @@ static const mt_saved_spec norm_stats_saved[] = {
     {MT_SAVE_RESULT, 1, "result1", 7},
 };
 static const uint8_t norm_stats_inputs[] = {0, 1, 2};
-const mt_grad mt_grad_norm_stats = {"NormStatsBackward0", 3, 3, norm_stats_saved, norm_stats_inputs, norm_stats_backward_, 2, MT_JVP_TRANSPOSE};
+const mt_grad mt_grad_norm_stats = {"NormStatsBackward0", 3, 3, norm_stats_saved, norm_stats_inputs, norm_stats_backward_, 2, MT_JVP_TRANSPOSE, false, true};
 
 /* sample.yaml:128 */
 static int unbind_self(mt_tensor **out, mt_node *node, mt_tensor *const *grads)
@@ -405,7 +405,7 @@ static const mt_saved_spec unbind_saved[] = {
     {MT_SAVE_ARG, 1, "dim", 1},
 };
 static const uint8_t unbind_inputs[] = {0};
-const mt_grad mt_grad_unbind = {"UnbindBackward0", 1, 1, unbind_saved, unbind_inputs, unbind_backward_, 0, MT_JVP_LINEAR};
+const mt_grad mt_grad_unbind = {"UnbindBackward0", 1, 1, unbind_saved, unbind_inputs, unbind_backward_, 0, MT_JVP_LINEAR, false, false};
 
 /* sample.yaml:139 */
 static int fill_inplace_self(mt_tensor **out, mt_node *node, mt_tensor *const *grads)
@@ -435,4 +435,4 @@ fail:
 }
 
 static const uint8_t fill_inplace_inputs[] = {0};
-const mt_grad mt_grad_fill_inplace = {"FillBackward0", 0, 1, NULL, fill_inplace_inputs, fill_inplace_backward_, 0, MT_JVP_TRANSPOSE};
+const mt_grad mt_grad_fill_inplace = {"FillBackward0", 0, 1, NULL, fill_inplace_inputs, fill_inplace_backward_, 0, MT_JVP_TRANSPOSE, false, false};
