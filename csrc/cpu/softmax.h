@@ -17,4 +17,14 @@ MT_ISA_DECLARE(void, mt_softmax_back_rows_f32,
 MT_ISA_DECLARE(void, mt_softmax_back_rows_f64,
                (double *out, const double *g, const double *y, int64_t n_rows, int64_t n, bool is_log));
 
+/* Attention, a block of n_rows queries against n keys: scores in, weights out; the weights again; slopes of the scores. */
+MT_ISA_DECLARE(void, mt_attention_weights_f32, (float *x, int64_t n_rows, int64_t n, float *lse));
+MT_ISA_DECLARE(void, mt_attention_weights_f64, (double *x, int64_t n_rows, int64_t n, double *lse));
+MT_ISA_DECLARE(void, mt_attention_again_f32, (float *x, int64_t n_rows, int64_t n, const float *lse));
+MT_ISA_DECLARE(void, mt_attention_again_f64, (double *x, int64_t n_rows, int64_t n, const double *lse));
+MT_ISA_DECLARE(void, mt_attention_slopes_f32,
+               (float *g, const float *p, int64_t n_rows, int64_t n, const float *delta, float scale));
+MT_ISA_DECLARE(void, mt_attention_slopes_f64,
+               (double *g, const double *p, int64_t n_rows, int64_t n, const double *delta, double scale));
+
 #endif

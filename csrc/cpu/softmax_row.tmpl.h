@@ -167,6 +167,50 @@ void MT_ISA_NAME(ROW(mt_softmax_back_rows))(T *out, const T *g, const T *y, int6
         ROW(back_row)(out + i * n, g + i * n, y + i * n, n, is_log);
 }
 
+/* In place: the weights of a block of attention. A row of -inf has no weights and the logarithm 0. */
+void MT_ISA_NAME(ROW(mt_attention_weights))(T *x, int64_t n_rows, int64_t n, T *lse)
+{
+    for (int64_t r = 0; r < n_rows; r++, x += n) {
+        T top = ROW(largest)(x, n), sum;
+
+        if (top == (T)-INFINITY) {
+            memset(x, 0, (size_t)n * sizeof(T));
+            lse[r] = 0;
+            continue;
+        }
+        ROW(exponentials)(x, x, top, n);
+        SUM_OF(sum, n, SIMD(load)(x + at), x[i]);
+        lse[r] = top + LOG(sum);
+        sum = 1 / sum;
+        MT_IVDEP
+        for (int64_t i = 0; i < n; i++)
+            x[i] *= sum;
+    }
+}
+
+/* In place: the same weights from the scores and the logarithms. Rounding may put a score above its logarithm. */
+void MT_ISA_NAME(ROW(mt_attention_again))(T *x, int64_t n_rows, int64_t n, const T *lse)
+{
+    for (int64_t r = 0; r < n_rows; r++, x += n) {
+        MT_IVDEP
+        for (int64_t i = 0; i < n; i++) {
+            T d = x[i] - lse[r];
+
+            x[i] = EXP(d > 0 ? 0 : d);
+        }
+    }
+}
+
+/* In place: gradients of the weights become those of the scores. */
+void MT_ISA_NAME(ROW(mt_attention_slopes))(T *g, const T *p, int64_t n_rows, int64_t n, const T *delta, T scale)
+{
+    for (int64_t r = 0; r < n_rows; r++, g += n, p += n) {
+        MT_IVDEP
+        for (int64_t i = 0; i < n; i++)
+            g[i] = p[i] * (g[i] - delta[r]) * scale;
+    }
+}
+
 #undef ROW
 #undef SIMD
 #undef LANES

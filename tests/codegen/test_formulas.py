@@ -240,6 +240,10 @@ SPECIAL = {
     "_log_softmax": [((S(2, 3), 1, False), {})],
     "_softmax_backward_data": [((S(2, 3), P(2, 3), 1, F64), {})],
     "_log_softmax_backward_data": [((S(2, 3), S(2, 3), 1, F64), {})],
+    "_scaled_dot_product_flash_attention_for_cpu": [
+        ((S(1, 2, 3, 4), S(1, 2, 5, 4), S(1, 2, 5, 4)), {}),
+        ((S(1, 2, 3, 4), S(1, 2, 3, 4), S(1, 2, 3, 4), 0.0, True), {"scale": -0.3}),
+    ],
     "native_layer_norm": [((S(2, 3), [3], T(3), S(3), 1e-5), {}), ((S(2, 3), [3], None, None, 1e-5), {})],
     "native_batch_norm": [((S(4, 3), T(3), S(3), None, None, True, 0.1, 1e-5), {}),
         ((S(4, 3), T(3), S(3), S(3), T(3), False, 0.1, 1e-5), {})],
