@@ -115,6 +115,8 @@ struct mt_hook {
  * its node. */
 int mt_autograd_add_tensor_hook(mt_tensor *t, const mt_hook_ops *ops, void *ctx);
 int mt_autograd_add_post_accumulate_hook(mt_tensor *t, const mt_hook_ops *ops, void *ctx);
+/* A hook of a tensor that does not require grad, for when it does. */
+int mt_autograd_add_idle_hook(mt_tensor *t, mt_hook_kind kind, const mt_hook_ops *ops, void *ctx);
 int mt_node_add_hook(mt_node *n, mt_hook_kind kind, const mt_hook_ops *ops, void *ctx);
 /* Removes the hook with this context from a list (&node->hooks, &meta->hooks); destroys its
    context, so that a hook which removes itself must hold its context while it runs. */
@@ -177,10 +179,10 @@ mt_node *mt_engine_current_node(void);
 /* The number of the run, or -1. */
 int64_t mt_engine_current_run(void);
 
-/* Runs body on another thread and waits, giving the lock to it; an exception that body leaves is
+/* Runs body, the run of number `nested` inside others, on another thread and waits, giving the lock to it; an exception that body leaves is
    carried over. Used when runs are nested deeply, so that no stack overflows. May stay NULL: then
    nesting beyond the limit is an error. */
-extern int (*mt_engine_hop)(int (*body)(void *arg), void *arg);
+extern int (*mt_engine_hop)(int (*body)(void *arg), void *arg, int nested);
 
 /* --- what bindings fill in --- */
 

@@ -139,8 +139,8 @@ static int check_results(mt_run *run, const mt_endpoint *input)
         if (run->result[i])
             continue;
         if (run->flags & MT_RUN_MATERIALIZE) {
-            if (t)
-                MT_TRY(mt_tensor_new_zeroed(&run->result[i], (mt_dtype)t->dtype, t->ndim, t->size, t->device));
+            MT_REQUIRE(t, MT_ERR_RUNTIME, "materialize_grads cannot be used when the given input is a GradientEdge");
+            MT_TRY(mt_tensor_new_zeroed(&run->result[i], (mt_dtype)t->dtype, t->ndim, t->size, t->device));
             continue;
         }
         MT_REQUIRE(run->flags & MT_RUN_ALLOW_UNUSED, MT_ERR_RUNTIME,

@@ -10,14 +10,15 @@
 
 #include "base/alloc.h"
 
-#define MAX_NESTING 60
+#define MAX_NESTING 60 /* runs on one stack; further ones go to another thread */
 #define INLINE_EDGES 8
 
-int (*mt_engine_hop)(int (*body)(void *arg), void *arg);
+int (*mt_engine_hop)(int (*body)(void *arg), void *arg, int nested);
 
 static MT_THREAD_LOCAL_FAST struct {
     mt_run *run;
-    int depth;
+    int depth;  /* runs on this stack */
+    int before; /* runs on the stacks of the threads that wait for this one */
 } mine;
 static uint64_t next_run_id = 1;
 
@@ -376,6 +377,7 @@ typedef struct hop {
     mt_run *run;
     mt_tensor **root_grad;
     mt_thread_state state;
+    int before;
     mt_error_kind kind;
     char message[1024];
 } hop;
@@ -387,7 +389,9 @@ static int hop_body(void *arg)
     int rc;
 
     mt_thread = h->state;
+    mine.before = h->before;
     rc = mt_run_execute(h->run, h->root_grad);
+    mine.before = 0;
     mt_thread = before;
     if (rc < 0) {
         h->kind = mt_error_get();
@@ -398,11 +402,11 @@ static int hop_body(void *arg)
 
 MT_NOINLINE static int execute_elsewhere(mt_run *run, mt_tensor **root_grad)
 {
-    hop h = {run, root_grad, mt_thread, MT_ERR_NONE, ""};
+    hop h = {run, root_grad, mt_thread, mine.before + mine.depth, MT_ERR_NONE, ""};
 
     if (!mt_engine_hop)
         return mt_error_set(MT_ERR_RUNTIME, "backward is nested too deeply");
-    if (mt_engine_hop(hop_body, &h) < 0) {
+    if (mt_engine_hop(hop_body, &h, h.before) < 0) {
         if (h.kind != MT_ERR_NONE)
             mt_error_set(h.kind, "%s", h.message);
         return -1;
@@ -438,6 +442,10 @@ int mt_engine_will_execute(bool *out, mt_node *n)
     int rc = -1;
 
     MT_REQUIRE(mine.run, MT_ERR_RUNTIME, "_get_should_execute_nodes should only be called during the backward pass");
+    MT_REQUIRE(!mine.run->selective || (mine.run->flags & MT_RUN_ACCUMULATE) || !(n->flags & MT_NODE_ACCUMULATE),
+               MT_ERR_RUNTIME,
+               "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This "
+               "is currently not supported.");
     state = mt_run_state(mine.run, n);
     *out = state && (!mine.run->selective || (state->mark & MT_MARK_WANTED));
     rc = 0;

@@ -138,6 +138,15 @@ fail:
     return rc;
 }
 
+int mt_autograd_add_idle_hook(mt_tensor *t, mt_hook_kind kind, const mt_hook_ops *ops, void *ctx)
+{
+    mt_autograd *m;
+
+    if (mt_autograd_meta(&m, t) < 0)
+        return -1;
+    return add(&m->hooks, kind, 0, ops, ctx);
+}
+
 int mt_autograd_retain_grad(mt_tensor *t)
 {
     mt_autograd *m;

@@ -39,7 +39,7 @@ PyGetSetDef *mt_py_saved_attributes(const mt_op *op);
 /* A callable that runs when the current run ends. */
 PyObject *mt_py_queue_callback(PyObject *module, PyObject *callable);
 /* mt_engine_hop: another thread with a stack of its own runs body. */
-int mt_py_engine_hop(int (*body)(void *arg), void *arg);
+int mt_py_engine_hop(int (*body)(void *arg), void *arg, int nested);
 
 /* A hook whose context is an ordered dictionary of callables (the _backward_hooks of a tensor). */
 extern const mt_hook_ops mt_py_tensor_dict_hook, mt_py_accumulate_dict_hook;

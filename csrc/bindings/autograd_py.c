@@ -146,9 +146,13 @@ static PyObject *get_retains_grad(PyObject *self, void *closure)
 static PyObject *get_grad_dtype(PyObject *self, void *closure)
 {
     mt_dtype dtype;
+    bool leaf;
 
     (void)closure;
     OVERRIDE_GET("grad_dtype");
+    MT_PY_TRY(mt_autograd_is_leaf(&leaf, mt_py_impl(self)));
+    if (!leaf)
+        return PyErr_Format(PyExc_RuntimeError, "grad_dtype can only be accessed on leaf tensors.");
     dtype = mt_autograd_grad_dtype(mt_py_impl(self));
     return dtype == MT_DTYPE_NONE ? Py_NewRef(Py_None) : mt_py_dtype_get(dtype);
 }
@@ -257,25 +261,35 @@ static PyObject *get_hooks(mt_tensor *t, mt_hook_kind kind, const mt_hook_ops *o
     return Py_NewRef(h ? (PyObject *)h->ctx : Py_None);
 }
 
+/* The setters take hooks of tensors that do not require grad yet: copies of tensors are made up like this. */
+static int add_hooks(mt_tensor *t, PyObject *value, mt_hook_kind kind, const mt_hook_ops *ops)
+{
+    if (!mt_tensor_requires_grad(t))
+        return mt_autograd_add_idle_hook(t, kind, ops, value);
+    return kind == MT_HOOK_TENSOR ? mt_autograd_add_tensor_hook(t, ops, value)
+                                  : mt_autograd_add_post_accumulate_hook(t, ops, value);
+}
+
 static int set_hooks(PyObject *self, PyObject *value, mt_hook_kind kind, const mt_hook_ops *ops)
 {
     mt_tensor *t = mt_py_impl(self);
-    uint32_t input;
     mt_hook *old = find_dict_hook(t, kind, ops);
-    int rc;
+    uint32_t input;
 
+    if (value != Py_None) {
+        if (!PyDict_Check(value)) {
+            PyErr_Format(PyExc_TypeError, "hooks must be a dictionary or None, not %s", Py_TYPE(value)->tp_name);
+            return -1;
+        }
+        if (add_hooks(t, value, kind, ops) < 0) {
+            mt_py_raise();
+            return -1;
+        }
+        Py_INCREF(value);
+        mt_py_track(self);
+    }
     if (old)
         mt_hook_remove(hook_list(t, &input), old->ctx);
-    if (value == Py_None)
-        return 0;
-    rc = kind == MT_HOOK_TENSOR ? mt_autograd_add_tensor_hook(t, ops, value)
-                                : mt_autograd_add_post_accumulate_hook(t, ops, value);
-    if (rc < 0) {
-        mt_py_raise();
-        return -1;
-    }
-    Py_INCREF(value);
-    mt_py_track(self);
     return 0;
 }
 
@@ -397,14 +411,15 @@ PyMethodDef mt_py_autograd_methods[] = {
 /* --- the engine --- */
 
 /* A tensor, or a GradientEdge (node, output_nr). */
-static int endpoint_of(mt_endpoint *out, PyObject *o, const char *what)
+static int endpoint_of(mt_endpoint *out, PyObject *o, bool is_output)
 {
     memset(out, 0, sizeof(*out));
     if (mt_py_is_tensor(o)) {
         out->tensor = mt_py_impl(o);
         return 0;
     }
-    if (PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2 && mt_py_node_of(PyTuple_GET_ITEM(o, 0))) {
+    if (PyTuple_Check(o) && strcmp(Py_TYPE(o)->tp_name, "GradientEdge") == 0 && PyTuple_GET_SIZE(o) >= 2 &&
+        mt_py_node_of(PyTuple_GET_ITEM(o, 0))) {
         long nr = PyLong_AsLong(PyTuple_GET_ITEM(o, 1));
 
         if (nr == -1 && PyErr_Occurred())
@@ -413,7 +428,11 @@ static int endpoint_of(mt_endpoint *out, PyObject *o, const char *what)
         out->input = (uint32_t)nr;
         return 0;
     }
-    PyErr_Format(PyExc_TypeError, "%s must be tensors or gradient edges, not %s", what, Py_TYPE(o)->tp_name);
+    if (is_output)
+        PyErr_Format(PyExc_AssertionError, "Expected output to be a torch.Tensor, but got %s", Py_TYPE(o)->tp_name);
+    else
+        PyErr_Format(PyExc_RuntimeError, "all inputs have to be Tensors or GradientEdges, but got %s",
+                     Py_TYPE(o)->tp_name);
     return -1;
 }
 
@@ -437,7 +456,7 @@ static int fill_lists(run_lists *l, PyObject *tensors, PyObject *grads, PyObject
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *grad = grads ? PyTuple_GET_ITEM(grads, i) : Py_None;
 
-        if (endpoint_of(&l->output[i], PyTuple_GET_ITEM(tensors, i), "outputs") < 0)
+        if (endpoint_of(&l->output[i], PyTuple_GET_ITEM(tensors, i), true) < 0)
             return -1;
         if (grad != Py_None && !mt_py_is_tensor(grad)) {
             PyErr_Format(PyExc_TypeError, "gradients can be either Tensors or None, but got %s",
@@ -447,7 +466,7 @@ static int fill_lists(run_lists *l, PyObject *tensors, PyObject *grads, PyObject
         l->grad[i] = grad == Py_None ? NULL : mt_py_impl(grad);
     }
     for (Py_ssize_t i = 0; i < n_in; i++)
-        if (endpoint_of(&l->input[i], PyTuple_GET_ITEM(inputs, i), "inputs") < 0)
+        if (endpoint_of(&l->input[i], PyTuple_GET_ITEM(inputs, i), false) < 0)
             return -1;
     return 0;
 }

@@ -444,6 +444,12 @@ static PyObject *method_is_view(PyObject *self, PyObject *unused)
     return PyBool_FromLong(mt_py_impl(self)->base != NULL);
 }
 
+static PyObject *method_use_count(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return PyLong_FromLong((long)mt_refcount_get(&mt_py_impl(self)->refs));
+}
+
 static PyObject *method_is_same_size(PyObject *self, PyObject *other)
 {
     mt_tensor *a = mt_py_impl(self), *b;
@@ -537,6 +543,8 @@ PyMethodDef mt_py_tensor_extra_methods[] = {
      "tolist($self)\n--\n\n"
      "tolist() -> list or number"},
     {"_is_view", method_is_view, METH_NOARGS, NULL},
+    {"_use_count", method_use_count, METH_NOARGS,
+     "_use_count($self)\n--\n\n_use_count() -> int: how many hold the tensor, this object being one."},
     {"is_same_size", method_is_same_size, METH_O,
      "is_same_size($self, other)\n--\n\n"
      "is_same_size(other) -> bool"},

@@ -4,6 +4,7 @@
 #include "bindings/autograd_internal.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 #include "core/shape.h"
 
@@ -12,24 +13,79 @@ static void destroy_dict(void *ctx)
     Py_DECREF((PyObject *)ctx);
 }
 
-static int replace(mt_tensor **slot, PyObject *result, const char *what)
+/* --- what a hook gives back --- */
+
+/* The name of a hook for messages, a new reference; never an error. */
+static PyObject *name_of(PyObject *callable)
+{
+    PyObject *name = PyObject_GetAttrString(callable, "__name__");
+
+    if (name && PyUnicode_Check(name))
+        return name;
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return PyUnicode_FromString("<unknown>");
+}
+
+/* torch.FloatTensor, CPUComplexFloatType, MetaFloatType */
+static const char *type_text(char *out, size_t size, const mt_tensor *t)
+{
+    const char *legacy = mt_dtype_table[t->dtype].legacy;
+
+    if (t->device.type == MT_DEVICE_META || mt_dtype_is_complex((mt_dtype)t->dtype))
+        snprintf(out, size, "%s%sType",
+                 t->device.type == MT_DEVICE_META   ? "Meta"
+                 : t->device.type == MT_DEVICE_CUDA ? "CUDA"
+                                                    : "CPU",
+                 legacy);
+    else
+        snprintf(out, size, "torch.%s%sTensor", t->device.type == MT_DEVICE_CUDA ? "cuda." : "", legacy);
+    return out;
+}
+
+static int refuse(PyObject *callable, const char *what)
+{
+    PyObject *name = name_of(callable);
+
+    if (name)
+        PyErr_Format(PyExc_RuntimeError, "hook '%U' %s", name, what);
+    Py_XDECREF(name);
+    return -1;
+}
+
+/* Whether `result` can stand for `old`, which may be missing. */
+static int check_result(PyObject *callable, const mt_tensor *old, PyObject *result)
+{
+    char what[160], was[48], got[48];
+    const mt_tensor *t;
+
+    if (!mt_py_is_tensor(result)) {
+        PyErr_Format(PyExc_TypeError, "expected Variable, but hook returned '%s'", Py_TYPE(result)->tp_name);
+        return -1;
+    }
+    if (!old) {
+        PyErr_SetString(PyExc_RuntimeError, "can't replace a None gradient with a non-None value");
+        return -1;
+    }
+    t = mt_py_impl(result);
+    if (old->dtype != t->dtype || old->device.type != t->device.type) {
+        snprintf(what, sizeof(what), "has changed the type of value (was %s got %s)", type_text(was, sizeof(was), old),
+                 type_text(got, sizeof(got), t));
+        return refuse(callable, what);
+    }
+    if (!mt_device_equal(old->device, t->device))
+        return refuse(callable, "has changed the device of value");
+    if (!mt_shape_equal(old->ndim, old->size, t->ndim, t->size))
+        return refuse(callable, "has changed the size of value");
+    return 0;
+}
+
+static int replace(PyObject *callable, mt_tensor **slot, PyObject *result)
 {
     mt_tensor *old = *slot;
 
-    if (!mt_py_is_tensor(result)) {
-        PyErr_Format(PyExc_TypeError, "%s expected to return a Tensor or None, but got '%s'", what,
-                     Py_TYPE(result)->tp_name);
+    if (check_result(callable, old, result) < 0)
         return -1;
-    }
-    if (old && !mt_shape_equal(old->ndim, old->size, mt_py_impl(result)->ndim, mt_py_impl(result)->size)) {
-        PyErr_Format(PyExc_RuntimeError, "%s has changed the size of value", what);
-        return -1;
-    }
-    if (old && old->dtype != mt_py_impl(result)->dtype) {
-        PyErr_Format(PyExc_RuntimeError, "%s has changed the type of value (was torch.%sTensor got torch.%sTensor)",
-                     what, mt_dtype_table[old->dtype].legacy, mt_dtype_table[mt_py_impl(result)->dtype].legacy);
-        return -1;
-    }
     *slot = mt_tensor_ref(mt_py_impl(result));
     mt_tensor_unref(old);
     return 0;
@@ -66,7 +122,7 @@ static int call_tensor_hook(PyObject *callable, mt_hook_frame *frame)
     if (!result)
         return -1;
     if (result != Py_None)
-        rc = replace(slot, result, "hook");
+        rc = replace(callable, slot, result);
     Py_DECREF(result);
     return rc;
 }
@@ -80,7 +136,8 @@ static int call_accumulate_hook(PyObject *callable, mt_hook_frame *frame)
     Py_XDECREF(variable);
     if (!result)
         return -1;
-    if (result != Py_None) {
+    if (result != Py_None && (rc = check_result(callable, frame->variable, result)) == 0 &&
+        mt_py_impl(result) != frame->variable) { /* the variable itself counts as None */
         PyErr_SetString(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
         rc = -1;
     }
@@ -103,38 +160,30 @@ static PyObject *wrap_all(mt_tensor **list, uint32_t n)
     return tuple;
 }
 
-static int replace_all(mt_tensor **list, uint32_t n, PyObject *result)
+static int replace_all(PyObject *callable, mt_tensor **list, uint32_t n, PyObject *result)
 {
-    PyObject *tuple;
+    char what[100];
     int rc = 0;
 
     if (result == Py_None)
         return 0;
     if (!PyTuple_Check(result)) {
-        if (n != 1) {
-            PyErr_Format(PyExc_TypeError, "hook expected to return a tuple, but got '%s'", Py_TYPE(result)->tp_name);
-            return -1;
-        }
-        tuple = PyTuple_Pack(1, result);
-    } else {
-        tuple = Py_NewRef(result);
-    }
-    if (!tuple)
+        PyErr_Format(PyExc_TypeError, "expected tuple, but hook returned '%s'", Py_TYPE(result)->tp_name);
         return -1;
-    if (PyTuple_GET_SIZE(tuple) != (Py_ssize_t)n) {
-        PyErr_Format(PyExc_RuntimeError, "hook has returned an incorrect number of values (got %zd, but expected %u)",
-                     PyTuple_GET_SIZE(tuple), (unsigned)n);
-        rc = -1;
+    }
+    if (PyTuple_GET_SIZE(result) != (Py_ssize_t)n) {
+        snprintf(what, sizeof(what), "has returned an incorrect number of values (got %zd, but expected %u)",
+                 PyTuple_GET_SIZE(result), (unsigned)n);
+        return refuse(callable, what);
     }
     for (uint32_t i = 0; rc == 0 && i < n; i++) {
-        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        PyObject *item = PyTuple_GET_ITEM(result, i);
 
         if (item == Py_None)
             mt_tensor_clear(&list[i]);
         else
-            rc = replace(&list[i], item, "hook");
+            rc = replace(callable, &list[i], item);
     }
-    Py_DECREF(tuple);
     return rc;
 }
 
@@ -146,7 +195,7 @@ static int call_pre_hook(PyObject *callable, mt_hook_frame *frame)
 
     result = grads ? PyObject_CallOneArg(callable, grads) : NULL;
     Py_XDECREF(grads);
-    rc = result ? replace_all(frame->grads, n, result) : -1;
+    rc = result ? replace_all(callable, frame->grads, n, result) : -1;
     Py_XDECREF(result);
     return rc;
 }
@@ -160,7 +209,7 @@ static int call_post_hook(PyObject *callable, mt_hook_frame *frame)
     result = grads ? PyObject_CallFunctionObjArgs(callable, results, grads, NULL) : NULL;
     Py_XDECREF(results);
     Py_XDECREF(grads);
-    rc = result ? replace_all(frame->results, frame->n_results, result) : -1;
+    rc = result ? replace_all(callable, frame->results, frame->n_results, result) : -1;
     Py_XDECREF(result);
     return rc;
 }
@@ -234,12 +283,19 @@ static void *hop_thread(void *p)
     return NULL;
 }
 
-int mt_py_engine_hop(int (*body)(void *arg), void *arg)
+/* Deeper is a recursion without end: every thread has a recursion limit of its own. */
+#define MAX_NESTED 9000
+
+int mt_py_engine_hop(int (*body)(void *arg), void *arg, int nested)
 {
     hop h = {body, arg, NULL, NULL, NULL, -1};
     pthread_t thread;
     int failed;
 
+    if (nested > MAX_NESTED) {
+        PyErr_SetString(PyExc_RecursionError, "maximum depth of nested runs of backward exceeded");
+        return mt_py_error();
+    }
     Py_BEGIN_ALLOW_THREADS failed = pthread_create(&thread, NULL, hop_thread, &h);
     if (!failed)
         pthread_join(thread, NULL);

@@ -438,7 +438,33 @@ fail:
     return left;
 }
 
+/* _swap_tensor_impl(t1, t2): each object stands for the tensor of the other. A tensor that C holds owns a reference to its
+   object, see Note [Wrapper identity]. */
+static PyObject *swap_impl(PyObject *module, PyObject *args)
+{
+    PyObject *o[2];
+    mt_tensor *t[2];
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!:_swap_tensor_impl", &mt_TensorBase_Type, &o[0], &mt_TensorBase_Type, &o[1]))
+        return NULL;
+    for (int i = 0; i < 2; i++)
+        t[i] = mt_py_impl(o[i]);
+    for (int i = 0; i < 2; i++) {
+        ((mt_py_tensor *)o[i])->t = t[1 - i];
+        t[1 - i]->py = o[i];
+        if (mt_refcount_get(&t[1 - i]->refs) > 1)
+            Py_INCREF(o[i]);
+        mt_py_track(o[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        if (mt_refcount_get(&t[i]->refs) > 1)
+            Py_DECREF(o[i]);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"_swap_tensor_impl", swap_impl, METH_VARARGS, NULL},
     {"_unimplemented_ops", unimplemented, METH_NOARGS,
      "_unimplemented_ops() -> set of str: ops that raise NotImplementedError"},
     {"_set_tensor_metadata", (PyCFunction)(void (*)(void))set_tensor_metadata, METH_FASTCALL, NULL},

@@ -213,7 +213,7 @@ def compare_numbers(op, left, right):
     return Value("bool", "(%s %s %s)" % (deref(left), sign, deref(right)))
 
 
-BUILTINS = ("len", "prod", "float", "int", "bool", "max", "min", "default_dtype")
+BUILTINS = ("len", "prod", "float", "int", "bool", "max", "min", "default_dtype", "recording")
 
 
 def builtin(name, args):
@@ -246,6 +246,8 @@ def builtin(name, args):
         return Value(tag, "(%s %s %s ? %s : %s)" % (a, ">" if name == "max" else "<", b, a, b))
     if name == "default_dtype" and not args:
         return Value("dtype", "mt_default_dtype()")
+    if name == "recording" and not args:  # a second derivative may be asked for
+        return Value("bool", "mt_thread.grad_mode")
     return None
 
 

@@ -281,6 +281,8 @@ class Interpreter:
             return args[0].conjugate() if name == "conj" else isinstance(args[0], complex)
         if name == "default_dtype":
             return torch.get_default_dtype()
+        if name == "recording":
+            return torch.is_grad_enabled()
         if name in PRIVATE:
             return PRIVATE[name](*args, **kwargs)
         if "." in name:

@@ -173,29 +173,59 @@ def grad(
     return dict(zip(inputs, result)) if type(inputs) is dict else result
 
 
-def _batched(outputs, grads, retain_graph, create_graph, wanted, *flags):
-    """One run per index of the first dimension of the gradients, stacked."""
-    for i, (output, given) in enumerate(zip(outputs, grads or ())):
-        if isinstance(given, torch.Tensor) and given.shape[1:] != output.shape:
+def _shape_of(output):
+    if isinstance(output, torch.Tensor):
+        return output.shape
+    return torch.Size(output.node._input_metadata[output.output_nr].shape)
+
+
+def _batch_size(outputs, grads):
+    sizes = []
+    for i, (output, given) in enumerate(zip(outputs, grads)):
+        if given is None:
+            continue
+        if not isinstance(given, torch.Tensor):
+            raise TypeError("gradients can be either Tensors or None, but got %s" % type(given).__name__)
+        if given.ndim == 0:
+            raise IndexError("invalid index of a 0-dim tensor: a batch of gradients has a dimension for them")
+        if given.shape[1:] != _shape_of(output):
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the "
                 "batch dimension. The sizes of the remaining dimensions are expected to match the shape of "
                 "corresponding output, but a mismatch was detected: grad_output[%d] has a shape of %s and "
                 "output[%d] has a shape of %s. If you only want some tensors in `grad_output` to be "
-                "considered batched, consider using vmap." % (i, given.shape[2:], i, output.shape)
+                "considered batched, consider using vmap." % (i, given.shape[2:], i, _shape_of(output))
             )
-    sizes = {g.shape[0] for g in grads or () if g is not None}
-    if len(sizes) != 1:
+        sizes.append(given.shape[0])
+    if len(sizes) != len(outputs):
+        if any(_shape_of(o).numel() != 1 for o in outputs[len(grads) :]):
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        raise ValueError("vmap: a gradient of every output is needed, with a dimension for the batch")
+    if len(set(sizes)) != 1:
         raise ValueError(
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes %s for "
-            "the mapped dimension" % sorted(sizes)
+            "the mapped dimension" % sizes
         )
-    count = sizes.pop()
+    if sizes[0] == 0:
+        raise IndexError("index 0 is out of bounds for dimension 0 with size 0")
+    return sizes[0]
+
+
+def _batched(outputs, grads, retain_graph, create_graph, wanted, accumulate, allow_unused, materialize_grads):
+    """One run per index of the first dimension of the gradients, stacked."""
+    count = _batch_size(outputs, grads or ())
     rows = []
     for i in range(count):
         row = tuple(None if g is None else g[i] for g in grads)
-        rows.append(_C._engine_run(outputs, row, retain_graph or i + 1 < count, create_graph, wanted, *flags))
-    return tuple(None if column[0] is None else torch.stack(column) for column in zip(*rows))
+        keep = retain_graph or i + 1 < count
+        rows.append(_C._engine_run(outputs, row, keep, create_graph, wanted, accumulate, allow_unused, False))
+    result = [None if column[0] is None else torch.stack(column) for column in zip(*rows)]
+    for i, value in enumerate(result):
+        if value is None and materialize_grads:  # not batched, as in PyTorch
+            if not isinstance(wanted[i], torch.Tensor):
+                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+            result[i] = torch.zeros_like(wanted[i])
+    return tuple(result)
 
 
 _MODULES = (

@@ -153,6 +153,8 @@ def _this_run():
 
 def _hook_for_all(tensors, fn):
     nodes, runs, lock = [_node_of(t) for t in tensors], {}, threading.Lock()
+    if None in nodes:
+        raise AssertionError("Expected gradient function to be set: a tensor requires no gradient")
 
     def hook_of(index):
         def hook(grad):
@@ -193,7 +195,8 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
 
     One hook for several tensors. mode "all": fn(grads) runs once per backward, when the gradients of all tensors that this
     backward reaches are there; grads has a None for each of the others. mode "any": fn(grad) runs for the first of them.
-    ValueError for another mode; RuntimeError when a tensor requires no gradient.
+    ValueError for another mode; AssertionError when a tensor requires no gradient
+    and mode is "all".
 
     >>> a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     >>> seen = []
