@@ -65,3 +65,122 @@ def test_allocation_failures(torch, entry, grad):
         or grad
         or (entry.only_inplace)
     )
+
+
+def inject(torch, action, expected):
+    """The action with its n-th allocation failing, n = 1, 2, ... until none fails: an exception or the right result."""
+    testing = torch._C._testing
+    for n in range(1, 1000):
+        testing.fail_at(n)
+        try:
+            result = action()
+            failed = testing.failed()
+        except (RuntimeError, MemoryError):
+            failed = testing.failed()
+            assert failed
+            result = None
+        finally:
+            testing.fail_at(0)
+        assert result is None or result == expected
+        if not failed:
+            return
+    raise AssertionError("more than a thousand allocations")
+
+
+def weighted_gradients(torch, entry, expression):
+    filler = opdb.Filler(torch, "float64", requires_grad=True)
+    args, kwargs = filler.evaluate(expression)
+    outputs = [
+        o for o in opdb.flatten(run(torch, entry, args, kwargs)) if hasattr(o, "dtype") and o.requires_grad
+    ]
+    total = opdb.weighted_sum(torch, outputs, opdb.Filler(torch, "float64"))
+    grads = torch.autograd.grad(total, filler.made, allow_unused=True)
+    return [None if g is None else opdb.describe(g) for g in grads]
+
+
+def same_numbers(a, b):
+    return repr(a) == repr(b)  # nan equals itself
+
+
+class Numbers(list):
+    def __eq__(self, other):
+        return same_numbers(list(self), list(other))
+
+    __hash__ = None
+
+
+def gradient_cases():
+    return [c for c in cases() if opdb.differentiable(c.values[0])]
+
+
+@pytest.mark.parametrize("entry", gradient_cases())
+def test_gradient_allocation_failures(torch, entry):
+    """Forward, the gradient formula and the walk over the graph."""
+    for expression in opdb.samples(entry)[:2]:
+
+        def action():
+            return Numbers(weighted_gradients(torch, entry, expression))
+
+        try:
+            expected = action()
+        except Exception:
+            continue  # not differentiable with these arguments: other tests say so
+        live = torch._C._testing.alloc_stats()["live_blocks"]
+        inject(torch, action, expected)
+        assert torch._C._testing.alloc_stats()["live_blocks"] <= live
+        assert action() == expected
+
+
+@pytest.mark.parametrize("entry", gradient_cases())
+def test_forward_mode_allocation_failures(torch, entry):
+    forward_ad = torch.autograd.forward_ad
+    for expression in opdb.samples(entry)[:1]:
+        filler = opdb.Filler(torch, "float64", requires_grad=True)
+        filler.evaluate(expression)
+        if not filler.made:
+            continue
+
+        def action():
+            with forward_ad.dual_level():
+
+                class Dual(opdb.Filler):
+                    def _make(self, values, shape, dtype=None, grad=True):
+                        t = super()._make(values, shape, dtype, grad)
+                        plain = t.detach()
+                        return forward_ad.make_dual(plain, plain) if t.requires_grad else t
+
+                args, kwargs = Dual(torch, "float64", requires_grad=True).evaluate(expression)
+                outputs = opdb.flatten(run(torch, entry, args, kwargs))
+                tangents = [forward_ad.unpack_dual(o).tangent for o in outputs if hasattr(o, "dtype")]
+                return Numbers(None if t is None else opdb.describe(t) for t in tangents)
+
+        try:
+            expected = action()
+        except Exception:
+            continue
+        live = torch._C._testing.alloc_stats()["live_blocks"]
+        inject(torch, action, expected)
+        assert torch._C._testing.alloc_stats()["live_blocks"] <= live
+        assert action() == expected
+
+
+def test_training_step_allocation_failures(torch):
+    """A step of the demo's network: forward, loss, backward into .grad."""
+    from minitorch.demo import digits_cnn
+
+    torch.manual_seed(0)
+    model = digits_cnn.DigitNet()
+    parameters = list(model.parameters())
+    pictures, labels = torch.rand(2, 1, 8, 8), torch.tensor([3, 7])
+
+    def action():
+        for p in parameters:
+            p.grad = None
+        torch.nn.functional.cross_entropy(model(pictures), labels).backward()
+        return Numbers(opdb.describe(p.grad) for p in parameters)
+
+    expected = action()
+    live = torch._C._testing.alloc_stats()["live_blocks"]
+    inject(torch, action, expected)
+    assert torch._C._testing.alloc_stats()["live_blocks"] <= live
+    assert action() == expected

@@ -61,10 +61,25 @@ typedef struct operand {
     int64_t row, col;
 } operand;
 
-static void product(const job *j, char *c, int64_t c_row, int64_t m, int64_t n, int64_t k, operand a, operand b, bool add)
+static void product(const job *j, char *c, int64_t c_row, int64_t m, int64_t n, int64_t k, operand a, operand b,
+                    bool add)
 {
-    mt_gemm g = {.m = m, .n = n, .k = k, .a = a.p, .b = b.p, .d = c, .c = c, .a_row = a.row, .a_col = a.col,
-                 .b_row = b.row, .b_col = b.col, .c_row = c_row, .c_col = 1, .d_row = c_row, .d_col = 1, .alpha = 1,
+    mt_gemm g = {.m = m,
+                 .n = n,
+                 .k = k,
+                 .a = a.p,
+                 .b = b.p,
+                 .d = c,
+                 .c = c,
+                 .a_row = a.row,
+                 .a_col = a.col,
+                 .b_row = b.row,
+                 .b_col = b.col,
+                 .c_row = c_row,
+                 .c_col = 1,
+                 .d_row = c_row,
+                 .d_col = 1,
+                 .alpha = 1,
                  .beta = add};
 
     if (j->wide)
@@ -145,7 +160,8 @@ static void set_block(head *h, int64_t first)
 
 static head head_of(const job *j, int64_t i, char *room)
 {
-    head h = {.j = j, .q = matrix(j, j->q, i), .k = matrix(j, j->k, i), .v = matrix(j, j->v, i), .out = matrix(j, j->out, i)};
+    head h = {
+        .j = j, .q = matrix(j, j->q, i), .k = matrix(j, j->k, i), .v = matrix(j, j->v, i), .out = matrix(j, j->out, i)};
     int64_t size = itemsize(j), n = j->q->size[1];
 
     h.lse = matrix(j, j->lse, i);
@@ -325,7 +341,15 @@ int mt_cpu_flash_attention_backward(mt_tensor *dq, mt_tensor *dk, mt_tensor *dv,
                                     bool is_causal, mt_tensor *attn_mask, const double *scale)
 {
     mt_tensor *grad = NULL;
-    job j = {.q = query, .k = key, .v = value, .mask = attn_mask, .out = out, .lse = logsumexp, .dq = dq, .dk = dk, .dv = dv};
+    job j = {.q = query,
+             .k = key,
+             .v = value,
+             .mask = attn_mask,
+             .out = out,
+             .lse = logsumexp,
+             .dq = dq,
+             .dk = dk,
+             .dv = dv};
     int rc = -1;
 
     if (grad_out->stride[3] == 1 || grad_out->size[3] == 1)

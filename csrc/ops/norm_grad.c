@@ -135,7 +135,7 @@ static int differentiate(pool *p, norm_terms *k)
         if (!k->d_g)
             return -1;
     }
-    return 0;
+    return p->failed ? -1 : 0;
 }
 
 /* value in the shape and dtype of `like`: expanded when it is smaller, summed over `over` when it is larger; zeros for
