@@ -28,6 +28,7 @@ static inline void mt_grad_scope_leave(mt_grad_scope before)
 
 /* node.c */
 void mt_autograd_destroy_later(mt_autograd *meta);
+void mt_node_free_idle(mt_node *n);
 int mt_node_new_accumulate(mt_node **out, const mt_node_ops *ops, mt_tensor *variable);
 
 /* Length of a node name without a final "Backward" and number: "Exp" of "ExpBackward0". */

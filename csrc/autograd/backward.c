@@ -120,7 +120,7 @@ static int set_input(mt_run *run, int i, const mt_endpoint *input)
         MT_TRY(mt_autograd_grad_fn(&fn, t));
         if (fn && (run->flags & MT_RUN_ACCUMULATE))
             MT_TRY(mt_autograd_retain_grad(t));
-        if (!fn && (!t->autograd || !t->autograd->accumulator))
+        if (!fn && (!t->autograd || !t->autograd->accumulator || t->autograd->idle_accumulator))
             return 0; /* nothing was computed from this leaf */
     }
     MT_TRY(edge_of_endpoint(&run->capture[i].edge, input));

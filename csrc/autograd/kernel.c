@@ -126,6 +126,10 @@ static int connect(uint32_t *needed, mt_node *n, const mt_call *call, const mt_g
     mt_edge *edge = n->edge;
     bool formula = grad->backward != NULL;
 
+    if (grad->n_inputs == 1 && call->arg[grad->input[0]].kind == MT_ARG_TENSOR) { /* most often */
+        *needed = 1;
+        return mt_autograd_edge(edge, call->arg[grad->input[0]].v.tensor);
+    }
     *needed = 0;
     for (int i = 0; i < grad->n_inputs; i++) {
         const mt_value *a = &call->arg[grad->input[i]];
@@ -179,6 +183,9 @@ int64_t mt_record_survey_saved(const mt_call *call, const mt_grad *grad)
 
     if (!grad->sized)
         return 0;
+    if (grad->n_saved == 1 && grad->saved[0].kind == MT_SAVE_SIZES &&
+        call->arg[grad->saved[0].index].kind == MT_ARG_TENSOR)
+        return call->arg[grad->saved[0].index].v.tensor->ndim;
     for (int k = 0; k < grad->n_saved; k++) {
         const mt_saved_spec *spec = &grad->saved[k];
         const mt_value *a = &call->arg[spec->index];
@@ -281,6 +288,14 @@ int mt_record_inputs(mt_saver *s)
 {
     const mt_grad *grad = s->grad;
 
+    if (grad->n_saved == 1 && grad->saved[0].kind == MT_SAVE_SIZES) { /* views */
+        const mt_value *a = &s->call->arg[grad->saved[0].index];
+
+        if (a->kind == MT_ARG_TENSOR) {
+            save_numbers(s, 0, MT_ARG_INTS, a->v.tensor->size, a->v.tensor->ndim);
+            return 0;
+        }
+    }
     for (int k = 0; k < grad->n_saved; k++) {
         const mt_saved_spec *spec = &grad->saved[k];
         const mt_value *a = &s->call->arg[spec->index];
@@ -478,6 +493,18 @@ int mt_autograd_kernel(mt_call *call)
 }
 
 /* --- the short road --- */
+
+int mt_autograd_short_view(mt_call *call)
+{
+    uint32_t exclude = mt_thread.exclude;
+    int n_edges, rc;
+    bool any = mt_record_survey(&n_edges, call, call->op->grad);
+
+    mt_thread.exclude = exclude | MT_KEY_BIT(MT_KEY_AUTOGRAD);
+    rc = call->op->kernel[MT_KEY_CPU](call);
+    mt_thread.exclude = exclude;
+    return rc < 0 || !any || !mt_thread.grad_mode ? rc : record(call, n_edges);
+}
 
 int mt_autograd_short(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
 {

@@ -36,6 +36,8 @@ static void destroy_meta(mt_autograd *m)
         mt_dual_free(m->dual);
         m->dual = NULL;
     }
+    if (m->idle_accumulator)
+        mt_node_free_idle(m->accumulator);
     if (!m->grad && !m->hooks && !m->retains_grad && !m->shares_accumulator) {
         mt_node *n = m->grad_fn;
 
@@ -239,6 +241,11 @@ int mt_autograd_accumulator(mt_node **out, mt_tensor *t)
     if (!m || !m->requires_grad)
         return 0;
     if (m->accumulator) {
+        if (m->idle_accumulator) {
+            m->idle_accumulator = 0;
+            m->accumulator->data = mt_tensor_ref(t);
+            m->accumulator->run.task = 0;
+        }
         *out = mt_node_ref(m->accumulator);
         return 0;
     }
@@ -298,6 +305,9 @@ int mt_autograd_share_edge(mt_tensor *t, const mt_edge *edge)
         return mt_autograd_set_edge(t, edge->node, edge->input);
     if (mt_autograd_meta(&m, t) < 0)
         return -1;
+    if (m->idle_accumulator)
+        mt_node_free_idle(m->accumulator);
+    m->idle_accumulator = 0;
     m->accumulator = mt_node_ref(edge->node);
     m->shares_accumulator = m->requires_grad = 1;
     mt_tensor_mark_requires_grad(t, true);

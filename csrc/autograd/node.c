@@ -235,18 +235,25 @@ static void bury(void)
     dying.busy = false;
 }
 
+void mt_node_free_idle(mt_node *n)
+{
+    mt_pool_put(&pools[n->size_class], n);
+}
+
 void mt_node_destroy(mt_node *n)
 {
     if (n->flags & MT_NODE_ACCUMULATE) { /* nobody may find it from now on */
         mt_tensor *variable = n->data;
+        mt_autograd *m = variable ? variable->autograd : NULL;
+        bool known = m && m->accumulator == n;
 
-        if (variable && variable->autograd && variable->autograd->accumulator == n)
-            variable->autograd->accumulator = NULL;
-        if (!n->hooks && !n->anomaly && !(n->flags & MT_NODE_OWN_INPUT)) { /* nothing more hangs on it */
-            mt_pool_put(&pools[n->size_class], n);
-            mt_tensor_unref(variable);
+        if (known && !n->hooks && !n->anomaly && !(n->flags & MT_NODE_OWN_INPUT)) { /* nothing hangs on it */
+            m->idle_accumulator = 1;
+            mt_tensor_unref(variable); /* the block goes with it */
             return;
         }
+        if (known)
+            m->accumulator = NULL;
     }
     n->run.next = dying.nodes;
     dying.nodes = n;

@@ -111,6 +111,8 @@ int mt_autograd_kernel(mt_call *call);
 /* The function form of an op of one or two tensors (b NULL) whose other arguments have their defaults, when it is to be
    recorded and nothing else is special: 1 when it produced *out, 0 for the general road, -1 on error. */
 int mt_autograd_short(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b);
+/* A view of a CPU tensor with nothing special, on record or not. */
+int mt_autograd_short_view(mt_call *call);
 
 /* --- life of a node --- */
 
@@ -189,6 +191,7 @@ struct mt_autograd {
     uint8_t retains_grad;
     uint8_t grad_dtype;             /* dtype that .grad must have; MT_DTYPE_COUNT: that of the tensor; NONE: any */
     uint8_t only_primal : 1;        /* a view that has no part in the tangent of its base */
+    uint8_t idle_accumulator : 1;   /* accumulator is dead: a block that the next graph uses again, owned */
     uint8_t shares_accumulator : 1; /* accumulator is that of another leaf, and owned */
     union {
         struct mt_dual *dual; /* the tangent of forward mode, owned; NULL mostly */

@@ -118,7 +118,8 @@ static int short_view(PyObject **result, const mt_py_func *f, PyObject *self, Py
     int rc;
 
     if (nargs < 1 || nargs > MOST_INTS || !mt_py_is_exact(self) || !is_plain_source(&keys, mt_py_impl(self)) ||
-        op->kernel[MT_KEY_AUTOGRAD] != mt_autograd_kernel || !op->kernel[MT_KEY_CPU] || !read_ints(ints, args, nargs))
+        op->kernel[MT_KEY_AUTOGRAD] != mt_autograd_kernel || !op->grad || !op->kernel[MT_KEY_CPU] ||
+        !read_ints(ints, args, nargs))
         return 0;
     mt_call_init(&call, op, MT_VARIANT_FUNCTION);
     if (!bind_ints(&call, ints, nargs))
@@ -126,7 +127,7 @@ static int short_view(PyObject **result, const mt_py_func *f, PyObject *self, Py
     call.keys = keys;
     call.arg[0].kind = MT_ARG_TENSOR;
     call.arg[0].v.tensor = mt_py_impl(self);
-    rc = keys & MT_KEY_BIT(MT_KEY_AUTOGRAD) ? mt_autograd_kernel(&call) : op->kernel[MT_KEY_CPU](&call);
+    rc = keys & MT_KEY_BIT(MT_KEY_AUTOGRAD) ? mt_autograd_short_view(&call) : op->kernel[MT_KEY_CPU](&call);
     if (rc < 0) {
         mt_call_clear(&call);
         *result = mt_py_raise();

@@ -70,10 +70,17 @@ void mt_tensor_refresh(mt_tensor *t)
     enum { LAYOUT = MT_FLAG_CONTIGUOUS | MT_FLAG_DENSE | MT_FLAG_CHANNELS_LAST | MT_FLAG_CHANNELS_LAST_3D };
     uint16_t flags = t->flags & (uint16_t)~LAYOUT;
     int64_t numel = 1;
+    bool plain = true;
 
-    for (int i = 0; i < t->ndim; i++)
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        plain &= t->stride[i] == numel;
         numel *= t->size[i];
+    }
     t->numel = numel;
+    if (plain && t->ndim < 4 && numel) {
+        t->flags = flags | MT_FLAG_CONTIGUOUS | MT_FLAG_DENSE;
+        return;
+    }
     if (is_contiguous(t))
         flags |= MT_FLAG_CONTIGUOUS | MT_FLAG_DENSE;
     if (t->ndim == 4 && is_channels_last(t))
