@@ -312,9 +312,9 @@ def gradients(torch, entry, expression, dtype):
     )
 
 
-def slopes(torch, entry, expression, step=1e-6):
-    """For ops that PyTorch lacks: (slope by the gradients, slope by a difference) along one direction, of the weighted sum of
-    the outputs and of that of the gradients. Empty where nothing is differentiable."""
+def slopes(torch, entry, expression, step=1e-6, point=0.0):
+    """Of the inputs moved to `point` along one direction: (slope by the gradients, slope by a difference) along it, of the weighted
+    sum of the outputs and of that of the gradients. Empty where nothing is differentiable."""
 
     def at(shift):
         outputs, filler = call(torch, entry, expression, "float64", requires_grad=True, shift=shift)
@@ -328,11 +328,11 @@ def slopes(torch, entry, expression, step=1e-6):
             sums.append(weighted_sum(torch, used, Filler(torch, "float64")))
         return filler.made, sums
 
-    inputs, sums = at(0.0)
+    inputs, sums = at(point)
     found = []
     if inputs is None:
         return found
-    below, above = at(-step)[1], at(step)[1]
+    below, above = at(point - step)[1], at(point + step)[1]
     for total, low, high in zip(sums, below, above):
         grads = torch.autograd.grad(total, inputs, retain_graph=True, allow_unused=True)
         slope = 0.0

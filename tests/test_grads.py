@@ -64,3 +64,48 @@ def test_gradient(torch, entry):
 
 def _nonzero(v):
     return any(x != 0 for x in v) if isinstance(v, list) else v != 0
+
+
+# Inputs that have no gradient by definition, and functions that differences do not see.
+NOT_BY_DIFFERENCES = {
+    "polar": "its gradient takes magnitudes for positive",
+    "to.dtype": "a narrower dtype rounds the step away",
+    "to.other": "a narrower dtype rounds the step away",
+    "type_as": "a narrower dtype rounds the step away",
+    "index_put": "of elements written twice one wins, both get the gradient",
+    "embedding": "the row of padding_idx gets none",
+    "nll_loss": "weights get none",
+    "cross_entropy_loss": "weights get none",
+    "binary_cross_entropy_with_logits": "weights get none",
+}
+JUMPS = {"remainder.Tensor", "remainder.Scalar", "fmod.Tensor", "fmod.Scalar"}
+
+
+@pytest.mark.parametrize("entry", cases())
+def test_by_differences(torch, entry):
+    """Away from the grid of the samples, so that no kink lies within the step; nan outside of the domain is no slope."""
+    wrong = []
+    for expression in opdb.samples(entry):
+        if (
+            entry.random
+            or entry.schema.full_name in NOT_BY_DIFFERENCES
+            or "S(" in expression
+            or "S2(" in expression
+        ):
+            continue
+        if entry.schema.full_name in JUMPS and ".t()" in expression:
+            continue  # a quotient is next to an integer
+        if (
+            "function" not in entry.variants
+            and "method" not in entry.variants
+            and opdb.find(torch, entry) is None
+        ):
+            continue  # of formulas only
+        try:
+            slopes = opdb.slopes(torch, entry, expression, point=0.00371)
+        except (RuntimeError, TypeError):
+            continue  # not for float64, or not called like this: other tests say so
+        for order, (ours, theirs) in enumerate(slopes, 1):
+            if theirs == theirs and not abs(ours - theirs) <= 1e-4 * max(1.0, abs(ours), abs(theirs)):
+                wrong.append("%s, order %d: slope %g, by differences %g" % (expression, order, ours, theirs))
+    assert not wrong, "\n".join(wrong)
