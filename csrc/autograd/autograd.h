@@ -176,6 +176,14 @@ int mt_engine_will_execute(bool *out, mt_node *n);
 int mt_engine_queue_callback(int (*run)(void *ctx), void (*destroy)(void *ctx), void *ctx);
 /* The node that is being run, or NULL. */
 mt_node *mt_engine_current_node(void);
+/* Its roots, borrowed; NULL outside a run. */
+const mt_edge *mt_engine_roots(int *n);
+/* Whether the run comes to this node, for a capture or to run it. False outside a run. */
+bool mt_engine_wants(mt_node *n);
+/* True outside a run. */
+bool mt_engine_keeps_graph(void);
+/* The sequence number that the next node of the process gets. */
+uint64_t mt_node_next_sequence(void);
 /* The number of the run, or -1. */
 int64_t mt_engine_current_run(void);
 

@@ -436,9 +436,26 @@ mt_node *mt_engine_current_node(void)
     return mine.run ? mine.run->current : NULL;
 }
 
+const mt_edge *mt_engine_roots(int *n)
+{
+    *n = mine.run ? mine.run->n_roots : 0;
+    return mine.run ? mine.run->root : NULL;
+}
+
+bool mt_engine_keeps_graph(void)
+{
+    return !mine.run || (mine.run->flags & MT_RUN_RETAIN_GRAPH);
+}
+
+bool mt_engine_wants(mt_node *n)
+{
+    mt_node_run *state = mine.run ? mt_run_state(mine.run, n) : NULL;
+
+    return state && (!mine.run->selective || (state->mark & MT_MARK_WANTED));
+}
+
 int mt_engine_will_execute(bool *out, mt_node *n)
 {
-    mt_node_run *state;
     int rc = -1;
 
     MT_REQUIRE(mine.run, MT_ERR_RUNTIME, "_get_should_execute_nodes should only be called during the backward pass");
@@ -446,8 +463,7 @@ int mt_engine_will_execute(bool *out, mt_node *n)
                MT_ERR_RUNTIME,
                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This "
                "is currently not supported.");
-    state = mt_run_state(mine.run, n);
-    *out = state && (!mine.run->selective || (state->mark & MT_MARK_WANTED));
+    *out = mt_engine_wants(n);
     rc = 0;
 fail:
     return rc;

@@ -458,10 +458,11 @@ static int in_place_form(mt_call *call)
 static int out_form(mt_call *call)
 {
     const mt_grad *grad = call->op->grad;
+    const mt_pointwise_spec *spec = call->op->pointwise;
     bool any = false;
     int n_edges;
 
-    if (grad) {
+    if (grad && !(spec && spec->promote == MT_PROMOTE_COMPARE)) { /* that gradient is of the in-place form */
         any = mt_record_survey(&n_edges, call, grad);
         for (int i = 0; i < call->n_outs; i++)
             any |= requires_grad(call->out[i]);

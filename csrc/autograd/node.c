@@ -104,6 +104,11 @@ int mt_node_new_accumulate(mt_node **out, const mt_node_ops *ops, mt_tensor *var
     return 0;
 }
 
+uint64_t mt_node_next_sequence(void)
+{
+    return next_sequence;
+}
+
 int mt_node_created(mt_node *n)
 {
     return MT_UNLIKELY(mt_anomaly.enabled) && mt_anomaly.created ? mt_anomaly.created(n) : 0;

@@ -74,6 +74,43 @@ static PyObject *will_execute(PyObject *module, PyObject *o)
     return PyBool_FromLong(will);
 }
 
+static PyObject *roots(PyObject *module, PyObject *unused)
+{
+    int n;
+    const mt_edge *root = mt_engine_roots(&n);
+    PyObject *list = PyList_New(0);
+
+    (void)module, (void)unused;
+    for (int i = 0; list && i < n; i++) {
+        PyObject *node = root[i].node ? mt_py_node_wrap(root[i].node) : NULL;
+
+        if (root[i].node && (!node || PyList_Append(list, node) < 0))
+            Py_CLEAR(list);
+        Py_XDECREF(node);
+    }
+    return list;
+}
+
+static PyObject *wants(PyObject *module, PyObject *o)
+{
+    mt_node *node = mt_py_node_of(o);
+
+    (void)module;
+    return PyBool_FromLong(node && mt_engine_wants(node));
+}
+
+static PyObject *keeps_graph(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong(mt_engine_keeps_graph());
+}
+
+static PyObject *next_sequence(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromUnsignedLongLong(mt_node_next_sequence());
+}
+
 /* --- docstrings --- */
 
 /* Where the docstring of an object implemented in C is kept; NULL for others. */
@@ -144,6 +181,11 @@ static PyMethodDef functions[] = {
     {"_overlaps", (PyCFunction)(void (*)(void))overlaps, METH_FASTCALL, NULL},
     {"_current_autograd_node", current_node, METH_NOARGS, NULL},
     {"_current_graph_task_id", current_run, METH_NOARGS, NULL},
+    {"_engine_roots", roots, METH_NOARGS,
+     "_engine_roots() -> list of the nodes where the current run of the graph starts"},
+    {"_engine_wants", wants, METH_O, "_engine_wants(node) -> bool: the current run comes to this node"},
+    {"_engine_keeps_graph", keeps_graph, METH_NOARGS, NULL},
+    {"_next_sequence_nr", next_sequence, METH_NOARGS, NULL},
     {"_will_engine_execute_node", will_execute, METH_O, NULL},
     {"_add_docstr", add_docstr, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -24,7 +24,9 @@ int mt_out_assign(mt_call *call, int k, mt_tensor *value)
         mt_tensor_bump_version(out);
         return 0;
     }
-    if (call->variant == MT_VARIANT_OUT && mt_thread.grad_mode && mt_tensor_requires_grad(value))
+    if (call->variant == MT_VARIANT_OUT && mt_thread.grad_mode &&
+        (mt_tensor_requires_grad(value) ||
+         (mt_tensor_requires_grad(out) && mt_dtype_is_differentiable((mt_dtype)value->dtype))))
         return mt_error_set(
             MT_ERR_RUNTIME,
             "%s(): functions with out=... arguments don't support automatic differentiation, but one of "

@@ -5,6 +5,7 @@
 """
 
 import sys
+import threading
 import types
 import weakref
 
@@ -143,6 +144,79 @@ class Event:
 
 Stream.__module__ = Event.__module__ = "minitorch"
 
+
+class _Threads(threading.local):
+    """Whether backward may use threads, for each thread; nodes run in the calling thread either way."""
+
+    allowed = True
+
+
+_threads = _Threads()
+
+
+def _is_multithreading_enabled():
+    """_is_multithreading_enabled() -> bool"""
+    return _threads.allowed
+
+
+def _set_multithreading_enabled(enabled):
+    """_set_multithreading_enabled(enabled): TypeError for what is no bool."""
+    if type(enabled) is not bool:
+        raise TypeError(
+            "set_multithreading_enabled(): argument 'enabled' (position 1) must be bool, not %s"
+            % type(enabled).__name__
+        )
+    _threads.allowed = enabled
+
+
+def _current_graph_task_execution_order():
+    """_current_graph_task_execution_order() -> list of nodes, as the backward pass that is going on runs them.
+
+    RuntimeError outside of one, and where backward may use threads (`torch.autograd.set_multithreading_enabled`).
+    """
+    import heapq
+
+    roots = _C._engine_roots()
+    if not roots:
+        raise RuntimeError(
+            "_current_graph_task_execution_order should only be called during the backward pass"
+        )
+    if _threads.allowed:
+        raise RuntimeError(
+            "get_current_graph_task_execution_order expects the current backward to be executed with "
+            "multithreading disabled, e.g. by running:\n\n"
+            ">>> with torch.autograd.set_multithreading_enabled(False):\n...     torch.autograd.grad(...)\n"
+        )
+    waiting, found = dict.fromkeys(roots, 0), list(roots)
+    for node in found:
+        for after, _ in node.next_functions:
+            if after is not None:
+                if after not in waiting:
+                    waiting[after] = 0
+                    found.append(after)
+                waiting[after] += 1
+    heap, order, count = [], [], 0
+
+    def push(node):
+        nonlocal count
+        count += 1
+        heapq.heappush(heap, (-node._sequence_nr(), count, node))
+
+    for node in dict.fromkeys(roots):
+        if not waiting[node]:
+            push(node)
+    while heap:
+        node = heapq.heappop(heap)[2]
+        if _C._engine_wants(node):
+            order.append(node)
+        for after, _ in node.next_functions:
+            if after is not None:
+                waiting[after] -= 1
+                if not waiting[after]:
+                    push(after)
+    return order
+
+
 # --- sub-modules ---
 
 
@@ -193,6 +267,8 @@ _MADE = {
         "_autograd",
         SavedTensor=_C._SavedTensor,
         _InputMetadata=_C._InputMetadata,
+        _get_sequence_nr=_C._next_sequence_nr,
+        _get_current_graph_task_keep_graph=_C._engine_keeps_graph,
         **{name: getattr(_C, name) for name in _HOOKS},
     ),
     "_functions": _functions,
@@ -204,6 +280,9 @@ _MADE = {
 _NAMES = {
     "_WeakTensorRef": _WeakTensorRef,
     "_ImperativeEngine": _EngineBase,
+    "_current_graph_task_execution_order": _current_graph_task_execution_order,
+    "_is_multithreading_enabled": _is_multithreading_enabled,
+    "_set_multithreading_enabled": _set_multithreading_enabled,
     "_LegacyVariableBase": _LegacyVariableBase,
     "Stream": Stream,
     "Event": Event,

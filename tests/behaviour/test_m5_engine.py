@@ -224,6 +224,42 @@ def test_node_that_is_being_run(torch):
     assert seen == [y.grad_fn]
 
 
+@pytest.mark.item("M5.28")
+def test_execution_order(torch):
+    order, orders = torch._C._current_graph_task_execution_order, []
+    x, w = leaf(torch), leaf(torch)
+    a = x * 2
+    b = w * 3
+    c = (a * b).sum()
+    c.register_hook(lambda g: orders.append([n.name().replace("torch::autograd::", "") for n in order()]))
+    with torch.autograd.set_multithreading_enabled(False):
+        c.backward(retain_graph=True)
+        c.backward(inputs=[x], retain_graph=True)
+        torch.autograd.grad(c, b, retain_graph=True)
+    mul = "MulBackward0"
+    assert orders == [
+        ["SumBackward0", mul, mul, "AccumulateGrad", mul, "AccumulateGrad"],
+        ["SumBackward0", mul, mul, "AccumulateGrad"],
+        ["SumBackward0", mul, mul],
+    ]
+    with pytest.raises(RuntimeError, match="multithreading disabled"):
+        c.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="during the backward pass"):
+        order()
+
+
+@pytest.mark.item("M5.28")
+def test_graph_is_kept(torch):
+    keep, kept = torch._C._autograd._get_current_graph_task_keep_graph, []
+    y = leaf(torch) * 2
+    y.register_hook(lambda g: kept.append(keep()))
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert kept == [True, False] and keep()
+    number = torch._C._autograd._get_sequence_nr()
+    assert (leaf(torch) * 2).grad_fn._sequence_nr() == number == torch._C._autograd._get_sequence_nr() - 1
+
+
 # --- order ---
 
 
