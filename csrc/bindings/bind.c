@@ -53,7 +53,12 @@ PyObject *mt_py_arg_name(const mt_op *op, int k)
 
 void mt_bind_clear(mt_bind *b)
 {
-    mt_call_clear(&b->call);
+    mt_call *call = &b->call;
+
+    if (call->n_outs != 1 || call->out != call->out_inline || call->out[0] || call->user_out[0])
+        mt_call_clear(call);
+    if (MT_LIKELY(!(b->n_tensors | b->n_objects | b->n_blocks)))
+        return;
     for (int i = 0; i < b->n_tensors; i++)
         mt_tensor_clear(&b->tensor[i]);
     for (int i = 0; i < b->n_objects; i++)
@@ -311,6 +316,7 @@ PyObject *mt_py_call(const mt_py_func *f, PyObject *self, PyObject *const *args,
     int rc = 0;
 
     if (!kwnames && !mt_thread.slow && nargs + (f->kind == MT_PY_METHOD) > 0 &&
+        (f->overloads[0]->pointwise || (f->overloads[0]->flags & MT_OPF_VIEW)) &&
         mt_bind_short(&result, f, self, args, nargs))
         return result;
     b.n_tensors = b.n_objects = b.n_blocks = 0;

@@ -103,7 +103,8 @@ def kernel_adapter(entry, checked):
     body += ["MT_TRY(mt_check_%s(call));" % entry.check] if checked else []
     if any(a.type.base == "Tensor" for a in entry.schema.args):
         shells = [d for d in entry.dtypes if d in SHELL_DTYPES]
-        body.append("MT_TRY(mt_meta_refuse_shells(call, %s));" % dtype_mask(shells))
+        body.append("if (MT_UNLIKELY(call->keys & MT_KEYS_SHELL))")
+        body.append("    MT_TRY(mt_meta_refuse_shells(call, %s));" % dtype_mask(shells))
     body += ["MT_TRY(call->op->meta(call));"] if entry.meta else []
     kernel = "mt_kernel_" + entry.kernel
     locals_ = [

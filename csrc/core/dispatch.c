@@ -13,6 +13,7 @@ MT_THREAD_LOCAL_FAST mt_thread_state mt_thread = {.grad_mode = true};
 #define ALL_KEYS (MT_KEY_BIT(MT_KEY_COUNT) - 1)
 #define BACKENDS (MT_KEY_BIT(MT_KEY_CPU) | MT_KEY_BIT(MT_KEY_CUDA) | MT_KEY_BIT(MT_KEY_META))
 #define NEEDS_CARE (1u << 30)
+#define CARRIED (NEEDS_CARE | MT_KEYS_SHELL) /* what frames keep beside the keys */
 
 enum { LAZY = MT_FLAG_CONJ | MT_FLAG_NEG };
 
@@ -26,6 +27,8 @@ static inline uint32_t keys_of(const mt_tensor *t)
         keys |= t->base->keys & MT_KEYS_TRACKED;
     if (MT_UNLIKELY((t->flags & LAZY) || (t->storage->flags & (MT_STORAGE_SHRUNK | MT_STORAGE_COW))))
         keys |= NEEDS_CARE;
+    if (MT_UNLIKELY(mt_dtype_is_shell((mt_dtype)t->dtype)))
+        keys |= MT_KEYS_SHELL;
     return keys;
 }
 
@@ -227,7 +230,7 @@ static int run(mt_call *call, uint32_t keys)
     for (;;) {
         mt_key key = (mt_key)(31 - __builtin_clz(left | 1));
 
-        call->keys = left | (keys & NEEDS_CARE);
+        call->keys = left | (keys & CARRIED);
         if (MT_KEY_BIT(key) & BACKENDS) {
             rc = run_backend(call, key);
             break;
@@ -267,7 +270,7 @@ int mt_dispatch(mt_call *call)
 
 int mt_redispatch(mt_call *call, mt_key key)
 {
-    return run(call, call->keys & ((MT_KEY_BIT(key) - 1) | NEEDS_CARE));
+    return run(call, call->keys & ((MT_KEY_BIT(key) - 1) | CARRIED));
 }
 
 /* --- kernels of the dispatcher itself --- */

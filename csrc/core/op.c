@@ -273,7 +273,7 @@ int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t
     return must_copy ? use_temporary(call, k, dtype, device) : 0;
 }
 
-int mt_out_finish(mt_call *call)
+int mt_out_finish_given(mt_call *call)
 {
     for (int k = 0; k < call->op->n_outs; k++) {
         mt_tensor *to = call->user_out[k];

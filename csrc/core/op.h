@@ -25,6 +25,8 @@ typedef enum mt_key {
 #define MT_KEY_BIT(key) (1u << (key))
 /* Travels with the keys but is none: the tensor has a tangent of forward-mode differentiation. */
 #define MT_KEYS_DUAL (1u << 15)
+/* So does this one, in frames only: some tensor has a dtype that mostly stores. */
+#define MT_KEYS_SHELL (1u << 29)
 /* What a tensor's keys say about differentiation; the rest is its backend. */
 #define MT_KEYS_TRACKED (MT_KEY_BIT(MT_KEY_AUTOGRAD) | MT_KEYS_DUAL)
 
@@ -400,7 +402,13 @@ int mt_out_refuse(const mt_call *call, int k, mt_dtype dtype, int ndim, const in
 int mt_out_check(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
                  mt_device device);
 /* Copies temporaries to their destinations. Called by the generated adapter after the kernel. */
-int mt_out_finish(mt_call *call);
+int mt_out_finish_given(mt_call *call);
+static inline int mt_out_finish(mt_call *call)
+{
+    bool fresh = call->variant == MT_VARIANT_FUNCTION && !(call->op->flags & MT_OPF_MUTATES_SELF);
+
+    return MT_LIKELY(fresh) ? 0 : mt_out_finish_given(call);
+}
 /* Output k of a composite becomes `value` (borrowed). FUNCTION: a new reference. INPLACE and OUT:
    checks and resizes as mt_out_prepare does, then copies with mt_copy_inplace through the
    dispatcher, so that the copy records. */

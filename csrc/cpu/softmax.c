@@ -121,7 +121,10 @@ static int run(mt_tensor *out, mt_tensor *a, mt_tensor *b, int64_t dim, bool log
         return run_lines(&job, tensors, dim);
     for (int k = 0; k <= job.n_in; k++)
         job.data[k] = k ? (char *)(uintptr_t)mt_tensor_const_data(tensors[k]) : mt_tensor_mutable_data(out);
-    mt_parallel_for(out->numel / job.n, 0.5 * (double)job.n, 1, run_rows, &job);
+    if (out->numel <= 1024)
+        run_rows(&job, 0, out->numel / job.n);
+    else
+        mt_parallel_for(out->numel / job.n, 0.5 * (double)job.n, 1, run_rows, &job);
     rc = 0;
 fail:
     return rc;

@@ -8,6 +8,7 @@
 #define N_ACC (LANES / WIDTH)
 #define CHUNK 512 /* elements that stay in the first cache between two passes */
 #define SHORT 16  /* rows up to here are taken together */
+#define SMALL 4   /* rows and elements of a small square */
 
 /* Half of the lanes is added to the other half until one is left. */
 static inline T ROW(fold)(const V *acc)
@@ -134,8 +135,42 @@ static void ROW(long_row)(T *out, const T *x, int64_t n, bool is_log)
         out[i] *= sum;
 }
 
+/* A few rows of a few elements: column by column, a row per lane, with the sums in the same order. */
+static void ROW(small_square)(T *out, const T *x, int64_t n_rows, int64_t n, bool is_log)
+{
+    T e[SMALL][SMALL], d[SMALL][SMALL], top[SMALL], sum[SMALL];
+
+    for (int64_t c = 0; c < n; c = one_more(c))
+        for (int r = 0; r < SMALL; r++)
+            d[c][r] = x[(r < n_rows ? r : 0) * n + c];
+    for (int r = 0; r < SMALL; r++)
+        top[r] = d[0][r];
+    for (int64_t c = 1; c < n; c = one_more(c))
+        for (int r = 0; r < SMALL; r++)
+            top[r] = d[c][r] > top[r] ? d[c][r] : top[r];
+    for (int64_t c = 0; c < n; c = one_more(c))
+        for (int r = 0; r < SMALL; r++) {
+            d[c][r] -= top[r];
+            e[c][r] = EXP(d[c][r]);
+        }
+    for (int r = 0; r < SMALL; r++)
+        sum[r] = 0;
+    for (int64_t c = 0; c < n; c = one_more(c))
+        for (int r = 0; r < SMALL; r++)
+            sum[r] += e[c][r];
+    for (int r = 0; r < SMALL; r++)
+        sum[r] = is_log ? LOG(sum[r]) : 1 / sum[r];
+    for (int64_t r = 0; r < n_rows; r = one_more(r))
+        for (int64_t c = 0; c < n; c = one_more(c))
+            out[r * n + c] = is_log ? d[c][r] - sum[r] : e[c][r] * sum[r];
+}
+
 void MT_ISA_NAME(ROW(mt_softmax_rows))(T *out, const T *x, int64_t n_rows, int64_t n, bool is_log)
 {
+    if (n <= SMALL && n_rows <= SMALL && n_rows > 1 && !is_log) {
+        ROW(small_square)(out, x, n_rows, n, false);
+        return;
+    }
     if (n <= SHORT) {
         ROW(short_rows)(out, x, n_rows, n, is_log);
         return;
@@ -217,4 +252,5 @@ void MT_ISA_NAME(ROW(mt_attention_slopes))(T *g, const T *p, int64_t n_rows, int
 #undef N_ACC
 #undef CHUNK
 #undef SHORT
+#undef SMALL
 #undef SUM_OF

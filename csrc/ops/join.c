@@ -134,6 +134,28 @@ static mt_dtype kernel_dtype(const mt_call *call, mt_dtype dtype)
     return call->out[0] ? (mt_dtype)call->out[0]->dtype : dtype;
 }
 
+/* Nothing to check, nothing to promote: nearly always. */
+static bool alike(mt_tensors tensors)
+{
+    const mt_tensor *first = tensors.data[0];
+    bool same = first->ndim > 0;
+
+    for (int i = 1; i < tensors.n; i++) {
+        const mt_tensor *t = tensors.data[i];
+
+        same &= t->ndim == first->ndim && t->dtype == first->dtype && mt_device_equal(t->device, first->device);
+    }
+    return same;
+}
+
+static int check_kinds(mt_dtype *dtype, mt_tensors tensors)
+{
+    for (int i = 0; i < tensors.n; i++)
+        if (tensors.data[i]->ndim == 0)
+            return mt_error_set(MT_ERR_RUNTIME, "zero-dimensional tensor (at position %d) cannot be concatenated", i);
+    return common_dtype(dtype, tensors) < 0 ? -1 : one_device(tensors);
+}
+
 int mt_meta_cat(mt_call *call)
 {
     mt_tensors tensors = mt_arg_tensors(&call->arg[0]);
@@ -144,11 +166,10 @@ int mt_meta_cat(mt_call *call)
 
     if (tensors.n <= 0)
         return mt_error_set(MT_ERR_VALUE, "torch.cat(): expected a non-empty list of Tensors");
-    for (int i = 0; i < tensors.n; i++)
-        if (tensors.data[i]->ndim == 0)
-            return mt_error_set(MT_ERR_RUNTIME, "zero-dimensional tensor (at position %d) cannot be concatenated", i);
-    if (common_dtype(&dtype, tensors) < 0 || one_device(tensors) < 0 || check_out(call, tensors, dtype) < 0 ||
-        join_shape(&shape, tensors, &dim) < 0)
+    dtype = (mt_dtype)tensors.data[0]->dtype;
+    if (!alike(tensors) && check_kinds(&dtype, tensors) < 0)
+        return -1;
+    if (check_out(call, tensors, dtype) < 0 || join_shape(&shape, tensors, &dim) < 0)
         return -1;
     format = shape.ndim < 4 ? MT_FORMAT_CONTIGUOUS : common_format(tensors);
     if (format != MT_FORMAT_CONTIGUOUS && mt_shape_channels_last_strides(stride, shape.ndim, shape.size) < 0)

@@ -46,7 +46,8 @@ int mt_adapt_cumsum(mt_call *call)
     if (!kernel)
         return mt_no_impl_kernel(call);
     MT_TRY(mt_check_scan(call));
-    MT_TRY(mt_meta_refuse_shells(call, 0));
+    if (MT_UNLIKELY(call->keys & MT_KEYS_SHELL))
+        MT_TRY(mt_meta_refuse_shells(call, 0));
     MT_TRY(call->op->meta(call));
     MT_TRY(mt_arg_contiguous(&c0, mt_arg_tensor(&call->arg[0])));
     MT_TRY(kernel(call->out[0], c0, mt_arg_int(&call->arg[1]), mt_arg_dtype(&call->arg[2])));
@@ -96,7 +97,8 @@ int mt_adapt_cat(mt_call *call)
 
     if (!kernel)
         return mt_no_impl_kernel(call);
-    MT_TRY(mt_meta_refuse_shells(call, 0));
+    if (MT_UNLIKELY(call->keys & MT_KEYS_SHELL))
+        MT_TRY(mt_meta_refuse_shells(call, 0));
     MT_TRY(call->op->meta(call));
     MT_TRY(kernel(call->out[0], mt_arg_tensors(&call->arg[0]), mt_arg_int(&call->arg[1])));
     rc = mt_out_finish(call);
@@ -125,7 +127,8 @@ int mt_adapt_norm_stats(mt_call *call)
 
     if (!kernel)
         return mt_no_impl_kernel(call);
-    MT_TRY(mt_meta_refuse_shells(call, 0));
+    if (MT_UNLIKELY(call->keys & MT_KEYS_SHELL))
+        MT_TRY(mt_meta_refuse_shells(call, 0));
     MT_TRY(call->op->meta(call));
     MT_TRY(kernel(call->out[0], call->out[1], mt_arg_tensor(&call->arg[0]), mt_arg_tensor(&call->arg[1]), mt_arg_tensor(&call->arg[2])));
     rc = mt_out_finish(call);
