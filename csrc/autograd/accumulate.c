@@ -5,6 +5,10 @@
    same object, except while a graph of the backward pass is recorded. */
 #include "autograd/autograd_internal.h"
 
+#include <math.h>
+#include <pthread.h>
+
+#include "base/parallel.h"
 #include "base/strbuf.h"
 #include "ops.h"
 
@@ -69,6 +73,51 @@ fail:
     return rc;
 }
 
+/* --- taking turns --- */
+
+#define FEW_ELEMENTS 4096 /* sums and copies of so many keep the interpreter lock */
+#define N_TURNS 16
+
+static pthread_mutex_t turns[N_TURNS];
+static pthread_once_t turns_once = PTHREAD_ONCE_INIT;
+
+/* Recursive: what a thread does meanwhile may collect garbage, whose destructors may do anything. */
+static void turns_start(void)
+{
+    pthread_mutexattr_t attr;
+
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+    for (int i = 0; i < N_TURNS; i++)
+        pthread_mutex_init(&turns[i], &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
+MT_NOINLINE static void *turn_wait(const void *key)
+{
+    pthread_mutex_t *turn = &turns[((uintptr_t)key >> 6) % N_TURNS];
+    void *token;
+
+    pthread_once(&turns_once, turns_start);
+    if (pthread_mutex_trylock(turn) == 0)
+        return turn;
+    token = mt_lock_release_for(INFINITY); /* who has the turn may be waiting for it */
+    pthread_mutex_lock(turn);
+    mt_lock_acquire(token);
+    return turn;
+}
+
+void *mt_turn_take(const void *key, int64_t numel)
+{
+    return MT_LIKELY(numel <= FEW_ELEMENTS) ? NULL : turn_wait(key);
+}
+
+void mt_turn_give(void *turn)
+{
+    if (MT_UNLIKELY(turn != NULL))
+        pthread_mutex_unlock(turn);
+}
+
 /* --- leaves --- */
 
 static bool has_layout_of(const mt_tensor *g, const mt_tensor *leaf)
@@ -126,29 +175,44 @@ static int take_over(mt_tensor **out, mt_tensor **grad)
     return mt_tensor_new_alias(out, *grad, false);
 }
 
+/* The new .grad, NULL when the old one was added to. */
+static int sum_up(mt_tensor **fresh, mt_tensor *variable, mt_tensor *old, mt_tensor **grad, bool keep)
+{
+    mt_tensor *g = *grad;
+
+    if (old && !mt_thread.grad_mode)
+        return add_into(old, g);
+    if (old)
+        return mt_gradient_sum(fresh, old, g);
+    if (!mt_thread.grad_mode && !keep && mt_gradient_is_exclusive(g) && has_layout_of(g, variable))
+        return take_over(fresh, grad);
+    return clone_into_layout(fresh, g, variable);
+}
+
 int mt_accumulate(mt_tensor *variable, mt_tensor **grad, bool keep)
 {
-    mt_tensor *g = *grad, *fresh = NULL, *old;
+    mt_tensor *fresh = NULL, *held = NULL;
+    void *turn;
     mt_autograd *m;
-    int rc = -1;
+    int rc;
 
-    MT_TRY(mt_autograd_meta(&m, variable));
-    old = m->grad;
-    if (old && !mt_thread.grad_mode) {
-        if (MT_UNLIKELY(!has_layout_of(old, variable)))
-            MT_TRY(warn_layout(old, variable));
-        return add_into(old, g);
+    if (mt_autograd_meta(&m, variable) < 0)
+        return -1;
+    if (MT_UNLIKELY(m->grad && !mt_thread.grad_mode && !has_layout_of(m->grad, variable)) &&
+        warn_layout(m->grad, variable) < 0)
+        return -1;
+    turn = mt_turn_take(variable, (*grad)->numel);
+    if (MT_UNLIKELY(turn && m->grad))
+        held = mt_tensor_ref(m->grad); /* a program may set another one meanwhile */
+    rc = sum_up(&fresh, variable, m->grad, grad, keep);
+    mt_turn_give(turn);
+    if (fresh) {
+        mt_tensor *old = m->grad;
+
+        m->grad = fresh;
+        mt_tensor_unref(old);
     }
-    if (old)
-        MT_TRY(mt_gradient_sum(&fresh, old, g));
-    else if (!mt_thread.grad_mode && !keep && mt_gradient_is_exclusive(g) && has_layout_of(g, variable))
-        MT_TRY(take_over(&fresh, grad));
-    else
-        MT_TRY(clone_into_layout(&fresh, g, variable));
-    m->grad = fresh;
-    mt_tensor_unref(old);
-    rc = 0;
-fail:
+    mt_tensor_unref(held);
     return rc;
 }
 

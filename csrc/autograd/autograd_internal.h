@@ -80,6 +80,10 @@ int mt_autograd_set_edge(mt_tensor *t, mt_node *node, uint32_t output_nr);
 
 /* accumulate.c */
 int mt_accumulate_node_new(mt_node **out, mt_tensor *variable);
+/* Large sums give the interpreter lock up: threads that add to the same .grad take turns. NULL for small ones; key: what is
+   added to. mt_turn_give before anything that may wait. */
+void *mt_turn_take(const void *key, int64_t numel);
+void mt_turn_give(void *turn);
 /* Adds *grad to variable.grad; may take *grad over. `keep`: somebody looks at *grad later. */
 int mt_accumulate(mt_tensor *variable, mt_tensor **grad, bool keep);
 int mt_gradient_sum(mt_tensor **out, mt_tensor *a, mt_tensor *b);

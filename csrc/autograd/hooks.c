@@ -200,19 +200,29 @@ int mt_hooks_run(mt_hook *list, mt_hook_kind kind, mt_hook_frame *frame)
     return rc;
 }
 
-/* The gradient of a tensor that asked for it; a second one is added to the first out of place. */
-static int retain(mt_autograd *m, mt_tensor *grad)
+/* The gradient of a tensor that asked for it; a second one is added to the first out of place. The tensor may die meanwhile. */
+static int retain(const mt_hook *h, mt_tensor *grad)
 {
-    mt_tensor *kept = NULL, *old;
+    mt_autograd *m = h->ctx;
+    mt_tensor *kept = NULL, *old = NULL;
+    void *turn;
+    int rc;
 
     if (!grad)
         return 0;
-    if (m->grad ? mt_gradient_sum(&kept, m->grad, grad) : mt_gradient_clone(&kept, grad))
-        return -1;
-    old = m->grad;
-    m->grad = kept;
+    turn = mt_turn_take(m, grad->numel);
+    if (!h->removed && m->grad)
+        old = mt_tensor_ref(m->grad);
+    rc = old ? mt_gradient_sum(&kept, old, grad) : mt_gradient_clone(&kept, grad);
     mt_tensor_unref(old);
-    return 0;
+    if (rc == 0 && !h->removed) {
+        old = m->grad;
+        m->grad = mt_tensor_move(&kept);
+        mt_tensor_unref(old);
+    }
+    mt_turn_give(turn);
+    mt_tensor_unref(kept);
+    return rc;
 }
 
 int mt_hooks_run_retain(mt_hook *list, mt_hook_frame *frame)
@@ -222,7 +232,7 @@ int mt_hooks_run_retain(mt_hook *list, mt_hook_frame *frame)
     running++;
     for (mt_hook *h = list; h && rc == 0; h = h->next)
         if (h->kind == MT_HOOK_RETAIN && !h->removed)
-            rc = retain(h->ctx, frame->grads[h->input]);
+            rc = retain(h, frame->grads[h->input]);
     running--;
     return rc;
 }

@@ -36,6 +36,8 @@ int mt_py_anomaly_init(PyObject *module);
 /* node_saved.c: the attributes _saved_x and _raw_saved_x of the nodes of an op, a list that lives for good. */
 PyGetSetDef *mt_py_saved_attributes(const mt_op *op);
 
+/* _C._engine_run (engine_py.c). */
+PyObject *mt_py_engine_run(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 /* A callable that runs when the current run ends. */
 PyObject *mt_py_queue_callback(PyObject *module, PyObject *callable);
 /* mt_engine_hop: another thread with a stack of its own runs body. */

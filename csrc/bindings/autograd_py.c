@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gradient state of tensors as Python sees it, and the entry to the engine. */
+/* Gradient state of tensors as Python sees it. */
 #include "bindings/autograd_internal.h"
 
 #include <string.h>
@@ -117,6 +117,42 @@ static PyObject *get_grad_fn(PyObject *self, void *closure)
     OVERRIDE_GET("grad_fn");
     MT_PY_TRY(mt_autograd_grad_fn(&n, mt_py_impl(self)));
     return mt_py_node_wrap(n);
+}
+
+/* The old way to detach_. */
+static int set_grad_fn(PyObject *self, PyObject *value, void *closure)
+{
+    (void)closure;
+    if (mt_py_needs_override(self))
+        return override_set(self, "_grad_fn", value);
+    if (value != Py_None) {
+        PyErr_SetString(PyExc_RuntimeError, value ? "_grad_fn can be only set to None"
+                                                  : "Deletion of _grad_fn not allowed. Detach tensor instead!");
+        return -1;
+    }
+    if (mt_autograd_detach_inplace(mt_py_impl(self)) < 0) {
+        mt_py_raise();
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *get_volatile(PyObject *self, void *closure)
+{
+    (void)closure;
+    OVERRIDE_GET("volatile");
+    return PyErr_WarnEx(PyExc_UserWarning, "volatile was removed (Variable.volatile is always False)", 1) < 0
+               ? NULL
+               : Py_NewRef(Py_False);
+}
+
+static int set_volatile(PyObject *self, PyObject *value, void *closure)
+{
+    (void)closure;
+    if (mt_py_needs_override(self))
+        return override_set(self, "volatile", value);
+    return PyErr_WarnEx(PyExc_UserWarning,
+                        "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", 1);
 }
 
 static PyObject *get_is_leaf(PyObject *self, void *closure)
@@ -332,6 +368,8 @@ PyGetSetDef mt_py_autograd_getset[] = {
     {"grad", get_grad, set_grad, NULL, NULL},
     {"_grad", get_grad, set_grad, NULL, NULL},
     {"grad_fn", get_grad_fn, NULL, NULL, NULL},
+    {"_grad_fn", get_grad_fn, set_grad_fn, NULL, NULL},
+    {"volatile", get_volatile, set_volatile, NULL, NULL},
     {"is_leaf", get_is_leaf, NULL, NULL, NULL},
     {"output_nr", get_output_nr, NULL, NULL, NULL},
     {"retains_grad", get_retains_grad, NULL, NULL, NULL},
@@ -408,146 +446,8 @@ PyMethodDef mt_py_autograd_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* --- the engine --- */
-
-/* A tensor, or a GradientEdge (node, output_nr). */
-static int endpoint_of(mt_endpoint *out, PyObject *o, bool is_output)
-{
-    memset(out, 0, sizeof(*out));
-    if (mt_py_is_tensor(o)) {
-        out->tensor = mt_py_impl(o);
-        return 0;
-    }
-    if (PyTuple_Check(o) && strcmp(Py_TYPE(o)->tp_name, "GradientEdge") == 0 && PyTuple_GET_SIZE(o) >= 2 &&
-        mt_py_node_of(PyTuple_GET_ITEM(o, 0))) {
-        long nr = PyLong_AsLong(PyTuple_GET_ITEM(o, 1));
-
-        if (nr == -1 && PyErr_Occurred())
-            return -1;
-        out->node = mt_py_node_of(PyTuple_GET_ITEM(o, 0));
-        out->input = (uint32_t)nr;
-        return 0;
-    }
-    if (is_output)
-        PyErr_Format(PyExc_AssertionError, "Expected output to be a torch.Tensor, but got %s", Py_TYPE(o)->tp_name);
-    else
-        PyErr_Format(PyExc_RuntimeError, "all inputs have to be Tensors or GradientEdges, but got %s",
-                     Py_TYPE(o)->tp_name);
-    return -1;
-}
-
-typedef struct run_lists {
-    mt_endpoint *output, *input;
-    mt_tensor **grad, **result;
-} run_lists;
-
-static int fill_lists(run_lists *l, PyObject *tensors, PyObject *grads, PyObject *inputs)
-{
-    Py_ssize_t n = PyTuple_GET_SIZE(tensors), n_in = inputs ? PyTuple_GET_SIZE(inputs) : 0;
-
-    l->output = PyMem_Calloc((size_t)n + 1, sizeof(*l->output));
-    l->grad = PyMem_Calloc((size_t)n + 1, sizeof(*l->grad));
-    l->input = PyMem_Calloc((size_t)n_in + 1, sizeof(*l->input));
-    l->result = PyMem_Calloc((size_t)n_in + 1, sizeof(*l->result));
-    if (!l->output || !l->grad || !l->input || !l->result) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *grad = grads ? PyTuple_GET_ITEM(grads, i) : Py_None;
-
-        if (endpoint_of(&l->output[i], PyTuple_GET_ITEM(tensors, i), true) < 0)
-            return -1;
-        if (grad != Py_None && !mt_py_is_tensor(grad)) {
-            PyErr_Format(PyExc_TypeError, "gradients can be either Tensors or None, but got %s",
-                         Py_TYPE(grad)->tp_name);
-            return -1;
-        }
-        l->grad[i] = grad == Py_None ? NULL : mt_py_impl(grad);
-    }
-    for (Py_ssize_t i = 0; i < n_in; i++)
-        if (endpoint_of(&l->input[i], PyTuple_GET_ITEM(inputs, i), false) < 0)
-            return -1;
-    return 0;
-}
-
-static void free_lists(run_lists *l)
-{
-    PyMem_Free(l->output);
-    PyMem_Free(l->grad);
-    PyMem_Free(l->input);
-    PyMem_Free(l->result);
-}
-
-static PyObject *wrap_results(mt_tensor **result, Py_ssize_t n)
-{
-    PyObject *tuple = PyTuple_New(n);
-
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *item = tuple ? mt_py_wrap(mt_tensor_move(&result[i])) : NULL;
-
-        if (!item) {
-            mt_tensor_clear(&result[i]);
-            Py_CLEAR(tuple);
-        } else {
-            PyTuple_SET_ITEM(tuple, i, item);
-        }
-    }
-    return tuple;
-}
-
-/* _engine_run(outputs: tuple, grads: tuple or None, retain_graph, create_graph, inputs: tuple or None, accumulate,
-   allow_unused, materialize): the checks and texts of torch.autograd are in the engine. */
-static PyObject *engine_run(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
-{
-    static const unsigned flag_of[] = {
-        0, 0, MT_RUN_RETAIN_GRAPH, MT_RUN_CREATE_GRAPH, 0, MT_RUN_ACCUMULATE, MT_RUN_ALLOW_UNUSED, MT_RUN_MATERIALIZE};
-    PyObject *tensors, *grads, *inputs, *answer = NULL;
-    run_lists lists = {NULL, NULL, NULL, NULL};
-    unsigned flags = 0;
-    int rc;
-
-    (void)module;
-    if (nargs != 8 || !PyTuple_Check(args[0]) || (args[1] != Py_None && !PyTuple_Check(args[1])) ||
-        (args[4] != Py_None && !PyTuple_Check(args[4]))) {
-        PyErr_SetString(PyExc_TypeError, "_engine_run(outputs, grads, retain_graph, create_graph, inputs, accumulate, "
-                                         "allow_unused, materialize)");
-        return NULL;
-    }
-    tensors = args[0];
-    grads = args[1] == Py_None ? NULL : args[1];
-    inputs = args[4] == Py_None ? NULL : args[4];
-    if (grads && PyTuple_GET_SIZE(grads) < PyTuple_GET_SIZE(tensors)) {
-        PyErr_Format(PyExc_RuntimeError, "got %zd tensors and %zd gradients", PyTuple_GET_SIZE(tensors),
-                     PyTuple_GET_SIZE(grads));
-        return NULL;
-    }
-    for (Py_ssize_t i = 2; i < 8; i++)
-        if (flag_of[i]) {
-            int truth = PyObject_IsTrue(args[i]);
-
-            if (truth < 0)
-                return NULL;
-            flags |= truth ? flag_of[i] : 0;
-        }
-    if (fill_lists(&lists, tensors, grads, inputs) == 0) {
-        Py_ssize_t n_in = inputs ? PyTuple_GET_SIZE(inputs) : 0;
-
-        rc = mt_engine_run(lists.result, lists.output, lists.grad, (int)PyTuple_GET_SIZE(tensors), lists.input,
-                           inputs ? (int)n_in : -1, flags);
-        if (rc < 0)
-            mt_py_raise();
-        else if (flags & MT_RUN_ACCUMULATE)
-            answer = Py_NewRef(Py_None);
-        else
-            answer = wrap_results(lists.result, n_in);
-    }
-    free_lists(&lists);
-    return answer;
-}
-
 static PyMethodDef functions[] = {
-    {"_engine_run", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, NULL},
+    {"_engine_run", (PyCFunction)(void (*)(void))mt_py_engine_run, METH_FASTCALL, NULL},
     {"_engine_queue_callback", mt_py_queue_callback, METH_O,
      "_engine_queue_callback(fn): fn() runs when the backward pass of this thread ends."},
     {NULL, NULL, 0, NULL},

@@ -452,6 +452,74 @@ def test_threads_accumulate_into_one_leaf(torch, fast_switching):
     assert x.grad.tolist() == [400, 400, 400]
 
 
+LARGE = 500_000  # kernels let other threads run
+
+
+@pytest.mark.item("M5.29", "M5.41")
+def test_threads_accumulate_large_gradients(torch, fast_switching):
+    x, g = torch.zeros(LARGE, requires_grad=True), torch.ones(LARGE)
+
+    def work(i):
+        for _ in range(10):
+            (x * 2).backward(g)
+
+    in_threads(4, work)
+    assert x.grad.eq(80).all()
+    for _ in range(10):  # the first gradients of all threads meet
+        x.grad = None
+        in_threads(3, lambda i: (x * 2).backward(g))
+        assert x.grad.eq(6).all()
+
+
+@pytest.mark.item("M5.29", "M5.44")
+@pytest.mark.minitorch_only(reason="in PyTorch threads may overwrite what others add to a retained gradient")
+def test_threads_retain_large_gradients(torch, fast_switching):
+    x, g = torch.zeros(LARGE, requires_grad=True), torch.ones(LARGE)
+    y = x + 1
+    y.retain_grad()
+
+    def work(i):
+        for _ in range(8):
+            y.backward(g, retain_graph=True)
+
+    in_threads(3, work)
+    assert y.grad.eq(24).all() and x.grad.eq(24).all()
+
+
+@pytest.mark.item("M5.29", "M5.42")
+def test_gradient_is_dropped_while_threads_add_to_it(torch, fast_switching):
+    x, g = torch.zeros(LARGE, requires_grad=True), torch.ones(LARGE)
+
+    def work(i):
+        for _ in range(15):
+            if i:
+                (x * 2).backward(g)
+            else:
+                x.grad = None
+
+    in_threads(4, work)
+    x.grad = None
+    (x * 2).backward(g)
+    assert x.grad.eq(2).all()
+
+
+@pytest.mark.item("M5.29")
+def test_threads_run_and_free_graphs_of_large_tensors(torch, fast_switching):
+    for retain in (True, False):
+        x = torch.ones(LARGE, requires_grad=True)
+        y = ((x * x).sqrt() * x).sum()
+        results = []
+
+        def work(i, x=x, y=y, retain=retain, results=results):
+            try:
+                results.append(torch.autograd.grad(y, x, retain_graph=retain)[0])
+            except RuntimeError as e:
+                assert "second time" in str(e) and not retain
+
+        in_threads(3, work)
+        assert len(results) >= 1 and all(r.eq(2).all() for r in results)
+
+
 @pytest.mark.item("M5.29")
 def test_threads_share_a_part_of_their_graphs(torch, fast_switching):
     x = leaf(torch)
