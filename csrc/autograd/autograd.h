@@ -184,6 +184,8 @@ bool mt_engine_wants(mt_node *n);
 bool mt_engine_keeps_graph(void);
 /* The sequence number that the next node of the process gets. */
 uint64_t mt_node_next_sequence(void);
+/* Whether no run on this thread is restricted to given inputs: a node may then start backward on its own. */
+bool mt_engine_is_unrestricted(void);
 /* The number of the run, or -1. */
 int64_t mt_engine_current_run(void);
 

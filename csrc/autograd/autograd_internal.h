@@ -15,7 +15,7 @@ static inline mt_grad_scope mt_grad_scope_enter(bool record)
 {
     mt_grad_scope before = {mt_thread.exclude, mt_thread.grad_mode};
 
-    mt_thread.grad_mode = record;
+    mt_thread.grad_mode = record && !mt_thread.inference_mode;
     mt_thread.exclude &= ~(MT_KEY_BIT(MT_KEY_AUTOGRAD) | MT_KEY_BIT(MT_KEY_VIEW_INPLACE));
     return before;
 }

@@ -426,6 +426,14 @@ bool mt_engine_is_running(void)
     return mine.run != NULL;
 }
 
+bool mt_engine_is_unrestricted(void)
+{
+    for (const mt_run *run = mine.run; run; run = run->caller)
+        if (run->selective)
+            return false;
+    return true;
+}
+
 int64_t mt_engine_current_run(void)
 {
     return mine.run ? (int64_t)mine.run->id : -1;

@@ -446,7 +446,14 @@ PyMethodDef mt_py_autograd_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyObject *is_checkpoint_valid(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong(mt_engine_is_unrestricted());
+}
+
 static PyMethodDef functions[] = {
+    {"_is_checkpoint_valid", is_checkpoint_valid, METH_NOARGS, NULL},
     {"_engine_run", (PyCFunction)(void (*)(void))mt_py_engine_run, METH_FASTCALL, NULL},
     {"_engine_queue_callback", mt_py_queue_callback, METH_O,
      "_engine_queue_callback(fn): fn() runs when the backward pass of this thread ends."},

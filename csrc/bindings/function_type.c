@@ -28,9 +28,35 @@ static void function_release(mt_node *n)
     mt_node_release_saved(n);
 }
 
+/* Somebody still holds ctx: the saved tensors stay with it, without history. Those in the hands of hooks do not. */
+static PyObject *keep_saved(const mt_node *n)
+{
+    PyObject *tuple = PyTuple_New(n->n_saved);
+
+    for (int k = 0; tuple && k < n->n_saved; k++) {
+        const mt_saved *s = &n->saved[k];
+        mt_tensor *t = s->value.kind == MT_ARG_TENSOR ? s->value.v.tensor : NULL;
+        PyObject *item = s->packed || s->released ? NULL : mt_py_wrap(t ? mt_tensor_ref(t) : NULL);
+
+        if (!item)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, k, item);
+    }
+    return tuple;
+}
+
 static void function_destroy(mt_node *n)
 {
     mt_py_function *ctx = n->data;
+
+    if (n->n_saved && Py_REFCNT((PyObject *)ctx) > 1 && !ctx->kept) {
+        PyObject *type, *value, *traceback;
+
+        PyErr_Fetch(&type, &value, &traceback);
+        ctx->kept = keep_saved(n);
+        PyErr_Restore(type, value, traceback);
+    }
 
     if (n->anomaly && !ctx->node.metadata) { /* the object may live on, as the cause of other nodes */
         ctx->node.metadata = n->anomaly;
@@ -200,6 +226,7 @@ static int function_traverse(PyObject *o, visitproc visit, void *arg)
     Py_VISIT(self->saved_for_forward);
     Py_VISIT(self->non_differentiable);
     Py_VISIT(self->dirty);
+    Py_VISIT(self->kept);
     Py_VISIT(self->needs_input_grad);
     return mt_NodeBase_Type.tp_traverse(o, visit, arg);
 }
@@ -212,6 +239,7 @@ static int function_clear(PyObject *o)
     Py_CLEAR(self->saved_for_forward);
     Py_CLEAR(self->non_differentiable);
     Py_CLEAR(self->dirty);
+    Py_CLEAR(self->kept);
     return mt_NodeBase_Type.tp_clear(o);
 }
 
@@ -284,7 +312,7 @@ static PyObject *saved_tensors(PyObject *o, void *closure)
     (void)closure;
     if (!n && PyErr_Occurred())
         return NULL;
-    tuple = unpack_saved(n);
+    tuple = !n && ((mt_py_function *)o)->kept ? Py_NewRef(((mt_py_function *)o)->kept) : unpack_saved(n);
     if (tuple && n && n->n_saved)
         Py_DECREF(clear_if_asked(o, NULL));
     return tuple;

@@ -111,10 +111,16 @@ static PyObject *get_version(PyObject *self, mt_tensor *t)
     return PyLong_FromUnsignedLong(mt_tensor_version(t));
 }
 
+/* Views of inference tensors have no part in autograd and are none to the user. */
+static bool is_view(const mt_tensor *t)
+{
+    return t->base && !(t->flags & MT_FLAG_INFERENCE);
+}
+
 static PyObject *get_base(PyObject *self, mt_tensor *t)
 {
     (void)self;
-    return mt_py_wrap(t->base ? mt_tensor_ref(t->base) : NULL);
+    return mt_py_wrap(is_view(t) ? mt_tensor_ref(t->base) : NULL);
 }
 
 static PyObject *get_cdata(PyObject *self, mt_tensor *t)
@@ -441,7 +447,7 @@ static PyObject *method_is_contiguous(PyObject *self, PyObject *const *args, Py_
 static PyObject *method_is_view(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return PyBool_FromLong(mt_py_impl(self)->base != NULL);
+    return PyBool_FromLong(is_view(mt_py_impl(self)));
 }
 
 static PyObject *method_use_count(PyObject *self, PyObject *unused)

@@ -104,20 +104,35 @@ static PyObject *result_type(PyObject *module, PyObject *args, PyObject *kwargs)
 
 /* --- grad mode --- */
 
+/* Inference mode records nothing: mt_thread.grad_mode stays off in it, and this is what is_grad_enabled says. */
+static MT_THREAD_LOCAL bool mode_in_inference;
+
+static inline bool get_grad_mode(void)
+{
+    return MT_UNLIKELY(mt_thread.inference_mode) ? mode_in_inference : mt_thread.grad_mode;
+}
+
+static inline void set_grad_mode(bool on)
+{
+    if (MT_UNLIKELY(mt_thread.inference_mode))
+        mode_in_inference = on;
+    else
+        mt_thread.grad_mode = on;
+}
+
 static PyObject *is_grad_enabled(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return PyBool_FromLong(mt_thread.grad_mode);
+    return PyBool_FromLong(get_grad_mode());
 }
 
 static PyObject *set_grad_enabled(PyObject *module, PyObject *o)
 {
-    int on = PyObject_IsTrue(o);
-
     (void)module;
-    if (on < 0)
-        return NULL;
-    mt_thread.grad_mode = on;
+    if (!PyBool_Check(o))
+        return PyErr_Format(PyExc_TypeError, "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not %s",
+                            Py_TYPE(o)->tp_name);
+    set_grad_mode(o == Py_True);
     Py_RETURN_NONE;
 }
 
@@ -142,9 +157,9 @@ static PyObject *guard_enter(PyObject *o, PyObject *unused)
         PyErr_SetString(PyExc_RuntimeError, "a grad mode object is entered too often");
         return NULL;
     }
-    g->saved = g->saved << 1 | mt_thread.grad_mode;
+    g->saved = g->saved << 1 | get_grad_mode();
     g->depth++;
-    mt_thread.grad_mode = g->value;
+    set_grad_mode(g->value);
     Py_RETURN_NONE;
 }
 
@@ -157,7 +172,7 @@ static PyObject *guard_exit(PyObject *o, PyObject *const *args, Py_ssize_t nargs
         PyErr_SetString(PyExc_RuntimeError, "a grad mode object is left without having been entered");
         return NULL;
     }
-    mt_thread.grad_mode = g->saved & 1;
+    set_grad_mode(g->saved & 1);
     g->saved >>= 1;
     g->depth--;
     Py_RETURN_NONE;
@@ -235,8 +250,9 @@ static PyObject *inference_enter(PyObject *o, PyObject *unused)
 
     (void)unused;
     g->old_inference = mt_thread.inference_mode;
-    g->old_grad = mt_thread.grad_mode;
+    g->old_grad = get_grad_mode();
     mt_thread.inference_mode = g->mode;
+    mode_in_inference = false;
     mt_thread.grad_mode = !g->mode;
     Py_RETURN_NONE;
 }
@@ -247,7 +263,8 @@ static PyObject *inference_exit(PyObject *o, PyObject *const *args, Py_ssize_t n
 
     (void)args, (void)nargs;
     mt_thread.inference_mode = g->old_inference;
-    mt_thread.grad_mode = g->old_grad;
+    mt_thread.grad_mode = false;
+    set_grad_mode(g->old_grad);
     Py_RETURN_NONE;
 }
 

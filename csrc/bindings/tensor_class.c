@@ -307,7 +307,8 @@ PyObject *mt_py_set(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyO
         return NULL;
     if (!value[1] != !value[2] || (value[3] && !value[2]) || (value[1] && !value[0]))
         return invalid_set(args, nargs);
-    if (mt_thread.grad_mode && mt_autograd_check_inplace(t, mt_tensor_requires_grad(t)) < 0)
+    if (mt_tensor_check_written(t) < 0 ||
+        (mt_thread.grad_mode && mt_autograd_check_inplace(t, mt_tensor_requires_grad(t)) < 0))
         return mt_py_raise();
     if (t->keys & MT_KEYS_DUAL)
         return PyErr_Format(PyExc_NotImplementedError, "Trying to use forward AD with set_ that does not support it "

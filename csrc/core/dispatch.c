@@ -284,6 +284,11 @@ static int refuse_inference(const mt_tensor *t)
                         "to get a normal tensor before doing inplace update.");
 }
 
+int mt_tensor_check_written(const mt_tensor *t)
+{
+    return mt_thread.inference_mode ? 0 : refuse_inference(t);
+}
+
 /* Inference tensors have no version: only inference mode may write them. */
 static int check_written(const mt_call *call)
 {

@@ -107,8 +107,10 @@ void mt_tensor_list_clear(mt_tensor_list *list);
 int mt_each_check(const char *op, const int *lengths, int n_lists);
 /* Whether what went well for the first elements of the lists goes well for others: same dtypes, devices and relations of shapes. */
 bool mt_each_alike(mt_tensor *const *first, mt_tensor *const *now, int n_lists);
-int mt_each_writable(mt_tensors list);        /* the check of in-place forms, for all before the first is written */
-extern int (*mt_inplace_check)(mt_tensor *t); /* autograd's; NULL before it starts */
+int mt_each_writable(mt_tensors list); /* the check of in-place forms, for all before the first is written */
+/* Outside inference mode an inference tensor may not be written. */
+int mt_tensor_check_written(const mt_tensor *t);
+extern int (*mt_inplace_check)(mt_tensor *t);                             /* autograd's; NULL before it starts */
 int mt_each_shadows(mt_tensor **out, mt_tensor *const *now, int n_lists); /* stand-ins of the same kind */
 
 /* kind MT_ARG_NONE: the argument is None (only where the spec is optional). */

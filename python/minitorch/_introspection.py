@@ -262,6 +262,34 @@ def _has_cuda():
     return find_spec("minitorch._C_cuda") is not None
 
 
+# --- switches of the engine that programs set and read; nothing here depends on them ---
+
+_switches = threading.local()
+
+
+def _switch(name, default):
+    def read():
+        return getattr(_switches, name, default)
+
+    def write(enabled):
+        if not isinstance(enabled, bool):
+            raise TypeError("enabled must be a bool (got %s)" % type(enabled).__name__)
+        setattr(_switches, name, enabled)
+
+    return read, write
+
+
+def _engine_switches():
+    found = {}
+    for name, default in (
+        ("multithreading", True),
+        ("view_replay", False),
+        ("grad_layout_enforcement", True),
+    ):
+        found["_is_%s_enabled" % name], found["_set_%s_enabled" % name] = _switch(name, default)
+    return found
+
+
 _MADE = {
     "_autograd": lambda: _module(
         "_autograd",
@@ -286,6 +314,7 @@ _NAMES = {
     "_LegacyVariableBase": _LegacyVariableBase,
     "Stream": Stream,
     "Event": Event,
+    **_engine_switches(),
 }
 
 
