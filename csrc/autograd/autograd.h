@@ -139,6 +139,10 @@ static inline bool mt_forward_is_enabled(void)
     return !(mt_thread.exclude & MT_KEYS_DUAL);
 }
 void mt_forward_set_enabled(bool on);
+/* The tangent of t, laid out like t; a new reference or NULL. */
+int mt_forward_tangent(mt_tensor **out, mt_tensor *t);
+/* t was computed and *tangent belongs to it now. Takes *tangent over when it can. */
+int mt_forward_set(mt_tensor *t, mt_tensor **tangent);
 /* A view of primal with this tangent (shared when it is laid out like primal). */
 int mt_forward_make_dual(mt_tensor **out, mt_tensor *primal, mt_tensor *tangent, int64_t level);
 /* A view of dual without a tangent, and the tangent or NULL. */

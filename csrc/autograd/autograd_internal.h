@@ -65,10 +65,7 @@ static inline uint32_t mt_forward_pause(void)
     mt_thread.exclude = exclude | MT_KEYS_DUAL;
     return exclude;
 }
-/* The tangent of t, laid out like t; a new reference or NULL. */
-int mt_forward_tangent(mt_tensor **out, mt_tensor *t);
-/* t was computed (or written in place) and *tangent belongs to it now. Takes *tangent over when it can. */
-int mt_forward_set(mt_tensor *t, mt_tensor **tangent);
+/* As mt_forward_set, of a tensor that was written in place. */
 int mt_forward_update(mt_tensor *t, mt_tensor **tangent);
 
 /* forward_jvp.c: the body of mt_forward_dispatch. */

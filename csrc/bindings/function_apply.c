@@ -54,12 +54,13 @@ static PyObject *call_forward(PyObject *cls, mt_py_function *ctx, PyObject *args
     PyObject *forward = PyObject_GetAttrString(cls, "forward"), *given = NULL, *result = NULL, *done;
     PyObject *flag = PyObject_GetAttrString(cls, "_has_setup_context");
     int apart = flag ? PyObject_IsTrue(flag) : -1;
-    bool grad_mode = mt_thread.grad_mode;
+    bool grad_mode = mt_thread.grad_mode, tangents = mt_forward_is_enabled();
 
     Py_XDECREF(flag);
     if (!forward || apart < 0)
         goto end;
     mt_thread.grad_mode = false;
+    mt_forward_set_enabled(false);
     if (apart) {
         result = PyObject_CallObject(forward, args);
         done = result ? PyObject_CallMethod(cls, "setup_context", "OOO", (PyObject *)ctx, args, result) : NULL;
@@ -76,6 +77,7 @@ static PyObject *call_forward(PyObject *cls, mt_py_function *ctx, PyObject *args
         }
     }
     mt_thread.grad_mode = grad_mode;
+    mt_forward_set_enabled(tangents);
 end:
     Py_XDECREF(given);
     Py_XDECREF(forward);
@@ -88,6 +90,8 @@ typedef struct outputs {
     mt_py_function *ctx;
     mt_node *n; /* NULL: nothing is recorded */
     PyObject *args, *result;
+    mt_tensor **tangents; /* of args; NULL outside forward mode */
+    bool dual;            /* one of them is there */
 } outputs;
 
 /* Position of an object (by identity) in a tuple, or -1. */
@@ -340,6 +344,9 @@ static int finish(const outputs *o)
             return -1;
     if (o->n && save(o) < 0)
         return -1;
+    if (o->dual && mt_py_function_forward_mode(o->ctx, o->args, o->result, o->tangents) < 0)
+        return -1;
+    Py_CLEAR(o->ctx->saved_for_forward);
     Py_CLEAR(o->ctx->to_save);
     Py_CLEAR(o->ctx->dirty);
     Py_CLEAR(o->ctx->non_differentiable);
@@ -349,7 +356,7 @@ static int finish(const outputs *o)
 PyObject *mt_py_function_apply(PyObject *cls, PyObject *args)
 {
     PyObject *made = PyObject_CallMethod(cls, "_backward_cls", NULL), *result = NULL, *returned = NULL;
-    outputs o = {made ? mt_py_function_of(made) : NULL, NULL, args, NULL};
+    outputs o = {made ? mt_py_function_of(made) : NULL, NULL, args, NULL, NULL, false};
     bool recorded = false;
     int n_edges = 0;
 
@@ -365,6 +372,8 @@ PyObject *mt_py_function_apply(PyObject *cls, PyObject *args)
         mt_py_raise();
         goto end;
     }
+    if (mt_py_function_tangents(&o.tangents, &o.dual, args) < 0)
+        goto end;
     result = call_forward(cls, o.ctx, args);
     o.result = result ? own_tuple(result) : NULL;
     if (!o.result || finish(&o) < 0)
@@ -372,6 +381,7 @@ PyObject *mt_py_function_apply(PyObject *cls, PyObject *args)
     returned = PyTuple_Check(result) ? Py_NewRef(o.result) : Py_NewRef(PyTuple_GET_ITEM(o.result, 0));
 end:
     mt_node_clear(&o.n);
+    mt_py_function_free_tangents(o.tangents, PyTuple_GET_SIZE(args));
     Py_XDECREF(o.result);
     Py_XDECREF(result);
     Py_XDECREF(made);

@@ -306,10 +306,13 @@ static PyObject *clear_if_asked(PyObject *o, PyObject *unused)
 
 static PyObject *saved_tensors(PyObject *o, void *closure)
 {
-    mt_node *n = live_node(o);
-    PyObject *tuple;
+    PyObject *tuple, *for_jvp = ((mt_py_function *)o)->saved_for_forward;
+    mt_node *n;
 
     (void)closure;
+    if (for_jvp && for_jvp != Py_None) /* only until apply is over */
+        return Py_NewRef(for_jvp);
+    n = live_node(o);
     if (!n && PyErr_Occurred())
         return NULL;
     tuple = !n && ((mt_py_function *)o)->kept ? Py_NewRef(((mt_py_function *)o)->kept) : unpack_saved(n);

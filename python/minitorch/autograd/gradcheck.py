@@ -1,38 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks of gradients against differences: gradcheck and gradgradcheck.
-
-`fast_mode` runs the full check; forward mode is not checked.
-"""
-
-import itertools
-import warnings
+"""Checks of gradients against differences: gradcheck and gradgradcheck."""
 
 import minitorch as torch
+from minitorch.autograd import _jacobians
+from minitorch.autograd._gradcheck_extra import (
+    check_batched,
+    check_batched_forward,
+    check_undefined_backward,
+    check_undefined_forward,
+    check_zero_weights,
+)
+from minitorch.autograd._jacobians import GradcheckError, as_tuple, differentiable, is_inexact, wanted_inputs
 
 __all__ = ["gradcheck", "gradgradcheck", "GradcheckError"]
 
 
-class GradcheckError(RuntimeError):
-    """A gradient that is not what it should be."""
-
-
-def _as_tuple(x):
-    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
-
-
-def _is_inexact(x):
-    return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
-
-
-def _differentiable(outputs):
-    return tuple([o for o in _as_tuple(outputs) if isinstance(o, torch.Tensor) and o.requires_grad])
-
-
-def _inputs_with_grad(inputs):
-    return [x for x in inputs if isinstance(x, torch.Tensor) and x.requires_grad]
-
-
 def _check_inputs(inputs):
+    import warnings
+
     for i, x in enumerate(inputs):
         if not isinstance(x, torch.Tensor) or not x.requires_grad:
             continue
@@ -49,184 +34,235 @@ def _check_inputs(inputs):
                 "non-overlapping to be able to compute the numerical gradients correctly. You should call "
                 ".contiguous on the input before passing it to gradcheck." % i
             )
-    if not _inputs_with_grad(inputs):
+    if not wanted_inputs(inputs):
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them have "
             "requires_grad=True."
         )
 
 
-# --- Jacobians: one tensor (numel of input, numel of output) per output and input ---
+class _Check:
+    """One comparison: of a function whose outputs (backward) or inputs (forward mode) are real, with its differences.
+    `part` names the part of complex values that it looks at, `which` says where those are."""
 
+    def __init__(self, func, inputs, options, use_forward=False, part=None, which=()):
+        self.func, self.inputs, self.options = func, inputs, options
+        self.use_forward, self.part, self.which = use_forward, part, which
+        self.all_outputs = as_tuple(func(*inputs))
+        self.outputs = differentiable(self.all_outputs)
 
-def _numerical_jacobians(func, inputs, outputs, eps):
-    """From central differences; outputs are real.  For a complex input, d/dx + i d/dy."""
-    rows = [[] for _ in outputs]
-    for x in _inputs_with_grad(inputs):
-        columns = [[] for _ in outputs]
-        for index in itertools.product(*[range(size) for size in x.size()]):
-            total = None
-            for step in (eps, eps * 1j) if x.is_complex() else (eps,):
-                slopes = _slopes(func, inputs, x.data, index, step, eps)
-                if total is None:
-                    total = slopes
+    def run(self):
+        if not self.outputs:
+            self.expect_zero()
+        elif self.options["fast_mode"]:
+            self.compare_along_directions()
+        else:
+            self.compare()
+
+    def close(self, a, b, atol):
+        dtype = torch.promote_types(a.dtype, b.dtype)
+        return torch.allclose(a.to(dtype), b.to(dtype), self.options["rtol"], atol)
+
+    def expect_zero(self):
+        func, inputs, eps = self.func, self.inputs, self.options["eps"]
+        if self.options["fast_mode"]:
+            wanted = wanted_inputs(inputs)
+            along, _ = _jacobians.directions(wanted, ())
+            found = [
+                slope.abs().max() > self.options["nondet_tol"]
+                for x, u in zip(wanted, along)
+                for slope in _jacobians.numerical_along(func, inputs, x, u, eps)
+                if slope.numel()
+            ]
+        else:
+            rows = _jacobians.numerical(func, inputs, self.all_outputs, eps)
+            found = [jacobian.ne(0).any() for row in rows for jacobian in row]
+        if any(found):
+            raise GradcheckError("Numerical gradient for function expected to be zero")
+
+    # --- in full ---
+
+    def numerical(self):
+        rows = _jacobians.numerical(self.func, self.inputs, self.all_outputs, self.options["eps"])
+        return [row for out, row in zip(self.all_outputs, rows) if out.requires_grad]
+
+    def analytical(self, i, nondet_tol=None):
+        """The Jacobians of differentiable output i."""
+        check_dtypes = self.options["check_grad_dtypes"]
+        if not self.use_forward:
+            tolerance = self.options["nondet_tol"] if nondet_tol is None else nondet_tol
+            return _jacobians.backward(self.outputs[i], self.inputs, tolerance, check_dtypes)
+        if not hasattr(self, "_forward"):
+            self._forward = _jacobians.forward(self.func, self.inputs, self.all_outputs, check_dtypes)
+        place = self.place(i)
+        return [row[place] for row in self._forward]
+
+    def place(self, i):
+        """The number of differentiable output i among the inexact ones."""
+        inexact = [out for out in self.all_outputs if is_inexact(out)]
+        return [k for k, out in enumerate(inexact) if out.requires_grad][i]
+
+    def compare(self):
+        for i, row in enumerate(self.numerical()):
+            for j, (a, n) in enumerate(zip(self.analytical(i), row)):
+                if not self.close(a, n, self.options["atol"]):
+                    raise GradcheckError(self.mismatch(a, n, i, j))
+
+    def mismatch(self, analytical, numerical, i, j):
+        lead = ""
+        if self.part and (j if self.use_forward else i) in self.which:
+            what = "inputs" if self.use_forward else "outputs"
+            lead = "While considering the %s part of complex %s only, " % (self.part, what)
+        return (
+            "%sJacobian %smismatch for output %d with respect to input %d,\nnumerical:%s\nanalytical:%s\n"
+            % (
+                lead,
+                "computed with forward mode " if self.use_forward else "",
+                i,
+                j,
+                numerical,
+                analytical,
+            )
+        )
+
+    # --- along random directions ---
+
+    def compare_along_directions(self):
+        wanted = wanted_inputs(self.inputs)
+        along, weights = _jacobians.directions(wanted, () if self.use_forward else self.outputs)
+        analytical = (self.forward_along if self.use_forward else self.backward_along)(along, weights)
+        for j, (x, u) in enumerate(zip(wanted, along)):
+            slopes = _jacobians.numerical_along(self.func, self.inputs, x, u, self.options["eps"])
+            slopes = [slope for slope, out in zip(slopes, self.all_outputs) if out.requires_grad]
+            for i, slope in enumerate(slopes):
+                weight = None if self.use_forward else weights[i]
+                n = slope if weight is None else (slope * weight).sum()
+                a = analytical[i][j]
+                if not self.close(a, n, self.scaled_atol(u, weight)):
+                    raise GradcheckError(self.mismatch(a, n, i, j) + self.in_full(i, j))
+
+    def backward_along(self, along, weights):
+        result = []
+        for out, v in zip(self.outputs, weights):
+            rows = _jacobians.backward(
+                out,
+                self.inputs,
+                self.options["nondet_tol"],
+                self.options["check_grad_dtypes"],
+                [v.reshape(out.shape)],
+            )
+            row = []
+            for grad, u in zip(rows, along):
+                grad = grad.reshape(-1)
+                if grad.is_complex():
+                    row.append((grad.real * u[0]).sum() + 1j * (grad.imag * u[1]).sum())
                 else:
-                    total = [real + 1j * imag for real, imag in zip(total, slopes)]
-            for column, slope in zip(columns, total):
-                column.append(slope)
-        for row, column, out in zip(rows, columns, outputs):
-            dtype = torch.promote_types(x.dtype, out.dtype) if _is_inexact(out) else x.dtype
-            full = torch.stack(column).to(dtype) if column else x.new_zeros((0, out.numel()), dtype=dtype)
-            row.append(full.reshape(x.numel(), out.numel()))
-    return rows
+                    row.append((grad * u).sum())
+            result.append(row)
+        return result
 
+    def forward_along(self, along, _weights):
+        check_dtypes = self.options["check_grad_dtypes"]
+        rows = _jacobians.forward(self.func, self.inputs, self.all_outputs, check_dtypes, along)
+        return [[row[self.place(i)] for row in rows] for i in range(len(self.outputs))]
 
-def _slopes(func, inputs, data, index, step, eps):
-    kept = data[index].clone()
-    try:
-        data[index] = kept - step
-        low = _values(func(*inputs))
-        data[index] = kept + step
-        high = _values(func(*inputs))
-    finally:
-        data[index] = kept
-    for i, (a, b) in enumerate(zip(low, high)):
-        if a.size() != b.size() or a.dtype != b.dtype:
-            raise AssertionError(
-                "Expected `func` to return outputs with the same shape and dtype when inputs are perturbed "
-                "on index %d by %s, but got: %s %s and %s %s" % (i, eps, a.size(), a.dtype, b.size(), b.dtype)
+    def scaled_atol(self, u, v):
+        """The bound of a sum of elements, each of which may be off by atol."""
+        parts = u if isinstance(u, tuple) else (u,)
+        scale = sum([float(part.sum()) for part in parts])
+        return self.options["atol"] * scale * (1.0 if v is None else float(v.abs().sum()))
+
+    def in_full(self, i, j):
+        """What the full Jacobians say, for the error."""
+        numerical, analytical = self.numerical()[i][j], self.analytical(i, float("inf"))[j]
+        text = (
+            "\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode. Below, we "
+            "recompute numerical and analytical jacobians in slow mode:\n\nNumerical:\n %s\nAnalytical:\n%s\n\nThe max "
+            "per-element difference (slow mode) is: %s.\n"
+            % (numerical, analytical, (numerical - analytical).abs().max())
+        )
+        if self.close(analytical, numerical, self.options["atol"]):
+            text += (
+                "\nFast gradcheck failed but element-wise differences are small. This means that the test might've "
+                "passed in slow_mode! Call gradcheck/gradgradcheck with `fast_mode=False` as a keyword argument.\n"
             )
-    return [((b - a) / (2 * eps)).reshape(-1) for a, b in zip(low, high)]
+        return text
 
 
-def _values(outputs):
-    return [o.detach().clone() for o in _as_tuple(outputs)]
+# --- complex values in two parts ---
 
 
-def _analytical_jacobians(output, inputs, nondet_tol, check_dtypes):
-    wanted = _inputs_with_grad(inputs)
-    first, second = [_backward_rows(output, wanted) for _ in range(2)]
-    result, types_fit, sizes_fit = [], True, True
-    for k, x in enumerate(wanted):
-        columns = []
-        for row in first:
-            grad = row[k]
-            if grad is None:
-                grad = torch.zeros_like(x)
-            types_fit &= grad.dtype == x.dtype
-            sizes_fit &= grad.size() == x.size()
-            columns.append(grad.reshape(-1) if grad.size() == x.size() else x.new_zeros(x.numel()))
-        result.append(torch.stack(columns, 1) if columns else x.new_zeros((x.numel(), 0)))
-    if check_dtypes and not types_fit:
-        raise GradcheckError("Gradient has dtype mismatch")
-    if not sizes_fit:
-        raise GradcheckError("Analytical gradient has incorrect size")
-    for one, two in zip(itertools.chain(*first), itertools.chain(*second)):
-        if one is not None and one.numel() and (one - two).abs().max() > nondet_tol:
-            raise GradcheckError(
-                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
-                "times gives different values, although analytical gradient matches numerical gradient.The "
-                "tolerance for nondeterminism was %s." % nondet_tol
-            )
-    return result
-
-
-def _backward_rows(output, wanted):
-    """For every element of the output its gradients."""
-    rows = []
-    for j in range(output.numel()):
-        weight = torch.zeros_like(output)
-        weight[tuple(_position(j, output.size()))] = 1
-        rows.append(torch.autograd.grad(output, wanted, weight, retain_graph=True, allow_unused=True))
-    return rows
-
-
-def _position(number, sizes):
-    result = []
-    for size in reversed(sizes):
-        result.append(number % size)
-        number //= size
-    return reversed(result)
-
-
-# --- the checks ---
-
-
-def _parts(func, take):
-    """The function with the real or imaginary parts of its complex outputs."""
-
+def _output_part(func, take):
     def part(*inputs):
-        return tuple([take(o) if o.is_complex() else o for o in _as_tuple(func(*inputs))])
+        return tuple([take(o) if o.is_complex() else o for o in as_tuple(func(*inputs))])
 
     return part
 
 
-def _mismatch(analytical, numerical, output, input, complex_outputs, imaginary):
-    lead = ""
-    if output in complex_outputs:
-        lead = "While considering the %s part of complex outputs only, " % (
-            "imaginary" if imaginary else "real"
-        )
-    return "%sJacobian mismatch for output %d with respect to input %d,\nnumerical:%s\nanalytical:%s\n" % (
-        lead,
-        output,
-        input,
-        numerical,
-        analytical,
-    )
+def _input_part(func, inputs, which, join):
+    """The function of one part of its complex inputs, the other part as it is."""
+
+    def part(*values):
+        values = list(values)
+        for i in which:
+            values[i] = join(values[i], inputs[i])
+        return as_tuple(func(*values))
+
+    return part
 
 
-def _close(a, b, rtol, atol):
-    dtype = torch.promote_types(a.dtype, b.dtype)
-    return torch.allclose(a.to(dtype), b.to(dtype), rtol, atol)
+def _check_backward(func, inputs, options, outputs):
+    which = [i for i, o in enumerate(differentiable(outputs)) if o.is_complex()]
+    if not any(o.is_complex() for o in as_tuple(outputs)):
+        return _Check(func, inputs, options).run()
+    for part, take in (("imaginary", torch.imag), ("real", torch.real)):
+        _Check(_output_part(func, take), inputs, options, part=part, which=which).run()
 
 
-def _check(func, inputs, options, complex_outputs=(), imaginary=False):
-    outputs = _as_tuple(func(*inputs))
-    numerical = _numerical_jacobians(func, inputs, outputs, options["eps"])
-    if not _differentiable(outputs):
-        if any(jacobian.ne(0).any() for row in numerical for jacobian in row):
-            raise GradcheckError("Numerical gradient for function expected to be zero")
-        return
-    numerical = [row for out, row in zip(outputs, numerical) if out.requires_grad]
-    for i, out in enumerate(_differentiable(outputs)):
-        analytical = _analytical_jacobians(out, inputs, options["nondet_tol"], options["check_grad_dtypes"])
-        for j, (a, n) in enumerate(zip(analytical, numerical[i])):
-            if not _close(a, n, options["rtol"], options["atol"]):
-                raise GradcheckError(_mismatch(a, n, i, j, complex_outputs, imaginary))
-
-
-def _check_zero_weights(func, inputs):
-    """Gradients are linear in those of the outputs."""
-    outputs, wanted = _differentiable(func(*inputs)), _inputs_with_grad(inputs)
-    if not outputs:
-        return
-    weights = [torch.zeros_like(o) for o in outputs]
-    for grad, x in zip(torch.autograd.grad(outputs, wanted, weights, allow_unused=True), wanted):
-        if grad is None:
-            continue
-        if not grad.eq(0).all():
-            raise GradcheckError("backward not multiplied by grad_output")
-        for fits, what in ((grad.dtype == x.dtype, "type"), (grad.device == x.device, "device")):
-            if not fits:
-                raise GradcheckError("grad is incorrect " + what)
-        if grad.size() != x.size():
-            raise GradcheckError("grad is incorrect size")
+def _check_forward(func, inputs, options, check_undefined):
+    which = [i for i, x in enumerate(inputs) if isinstance(x, torch.Tensor) and x.is_complex()]
+    checks = []
+    if not which:
+        checks.append(_Check(func, inputs, options, use_forward=True))
+    else:
+        for part, join, take in (
+            ("imaginary", lambda x, whole: whole.real + x * 1j, torch.imag),
+            ("real", lambda x, whole: x + whole.imag * 1j, torch.real),
+        ):
+            values = [take(x) if i in which else x for i, x in enumerate(inputs)]
+            real = _input_part(func, inputs, which, join)
+            checks.append(_Check(real, values, options, use_forward=True, part=part, which=which))
+    for check in checks:
+        check.run()
+    for check in checks if check_undefined else ():
+        check_undefined_forward(check.func, check.inputs, check.outputs)
 
 
 def _gradcheck(func, inputs, options):
-    inputs = _as_tuple(inputs)
+    inputs = as_tuple(inputs)
     _check_inputs(inputs)
-    outputs = _as_tuple(func(*inputs))
-    differentiable = _differentiable(outputs)
-    complex_outputs = [i for i, o in enumerate(differentiable) if o.is_complex()]
-    if any(o.is_complex() for o in outputs):
-        _check(_parts(func, torch.imag), inputs, options, complex_outputs, True)
-        _check(_parts(func, torch.real), inputs, options, complex_outputs)
-    else:
-        _check(func, inputs, options)
-    _check_zero_weights(func, inputs)
+    outputs = func(*inputs)
+    if options["check_backward_ad"]:
+        _check_backward(func, inputs, options, outputs)
+    if options["check_forward_ad"]:
+        _check_forward(func, inputs, options, options["check_undefined_grad"])
+    if options["check_batched_forward_grad"]:
+        check_batched_forward(func, inputs)
+    if not options["check_backward_ad"]:
+        return True
+    if options["check_batched_grad"]:
+        for i, out in enumerate(differentiable(outputs)):
+            check_batched(out, inputs, i)
+    check_zero_weights(differentiable(outputs), inputs, options["masked"])
+    if options["check_undefined_grad"]:
+        check_undefined_backward(func, inputs)
     return True
+
+
+def _expect(*pairs):
+    for condition, text in pairs:
+        if not condition:
+            raise AssertionError(text)
 
 
 def gradcheck(
@@ -247,32 +283,51 @@ def gradcheck(
     fast_mode=False,
     masked=None,
 ):
-    """gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0, ...)
-    -> bool
+    """gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0,
+    check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False, check_batched_forward_grad=False,
+    check_forward_ad=False, check_backward_ad=True, fast_mode=False, masked=None) -> bool
 
-    Compares the gradients of `func` with differences of its values.  Inputs that require gradients should be
-    of double precision.
+    Compares the gradients of `func` at `inputs` with differences of its values at a distance of `eps`.  Inputs that require
+    gradients should be of double precision (a warning otherwise); ValueError when none does, RuntimeError when one has a
+    stride of 0.  A difference raises GradcheckError, a RuntimeError with both Jacobians, or gives False without
+    `raise_exception`.  Two backward passes may differ by `nondet_tol`.  `check_forward_ad` looks at forward mode,
+    `check_backward_ad` at backward; `fast_mode` compares along random directions only.
 
     Example::
 
         >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
         >>> torch.autograd.gradcheck(torch.sin, (x,))
         True
+        >>> torch.autograd.gradcheck(lambda t: t.detach() * t, (x,), raise_exception=False)
+        False
     """
-    if not (check_forward_ad or check_backward_ad):
-        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    if check_batched_grad and not check_backward_ad:
-        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
-    if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    if check_forward_ad:
-        raise NotImplementedError("gradcheck: forward mode is not available")
+    _expect(
+        (
+            check_forward_ad or check_backward_ad,
+            "Expected at least one of check_forward_ad or check_backward_ad to be True",
+        ),
+        (
+            check_backward_ad or not check_batched_grad,
+            "Setting check_batched_grad=True requires check_backward_ad to be True",
+        ),
+        (
+            check_forward_ad or not check_batched_forward_grad,
+            "Setting check_batched_forward_grad=True requires check_forward_ad to be True",
+        ),
+    )
     options = {
         "eps": eps,
         "atol": atol,
         "rtol": rtol,
         "nondet_tol": nondet_tol,
+        "check_undefined_grad": check_undefined_grad,
         "check_grad_dtypes": check_grad_dtypes,
+        "check_batched_grad": check_batched_grad,
+        "check_batched_forward_grad": check_batched_forward_grad,
+        "check_forward_ad": check_forward_ad,
+        "check_backward_ad": check_backward_ad,
+        "fast_mode": fast_mode,
+        "masked": masked,
     }
     try:
         return _gradcheck(func, inputs, options)
@@ -285,8 +340,8 @@ def gradcheck(
 def _random_weights(outputs, scattered):
     weights = []
     for out in outputs:
-        dtype = out.dtype if _is_inexact(out) else torch.float64
-        weight = torch.rand(out.shape, dtype=dtype) * 2 - 1
+        dtype = out.dtype if is_inexact(out) else torch.float64
+        weight = torch.rand(out.shape, dtype=dtype, device=out.device) * 2 - 1
         if scattered and weight.dim():
             weight = torch.stack((weight, weight), -1)[..., 0]
         weights.append(weight.requires_grad_())
@@ -312,28 +367,46 @@ def gradgradcheck(
     fast_mode=False,
     masked=False,
 ):
-    """gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, ...) -> bool
+    """gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3,
+    gen_non_contig_grad_outputs=False, ...) -> bool
 
-    Compares second derivatives of `func` with differences of its gradients, with respect to the inputs and to
-    the gradients of the outputs (random ones where none are given).
+    Compares second derivatives of `func` with differences of its gradients, with respect to the inputs and to the
+    gradients of the outputs (random ones where none are given).  Options and errors are those of `gradcheck`;
+    `check_rev_over_rev` looks at backward of backward, `check_fwd_over_rev` at forward mode of backward.
+
+    Example::
+
+        >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradgradcheck(torch.sin, (x,))
+        True
     """
-    if not (check_fwd_over_rev or check_rev_over_rev):
-        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
-    if check_undefined_grad and not check_rev_over_rev:
-        raise AssertionError("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
-    if check_batched_grad and not check_rev_over_rev:
-        raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
-    inputs = _as_tuple(inputs)
+    _expect(
+        (
+            check_fwd_over_rev or check_rev_over_rev,
+            "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True",
+        ),
+        (
+            check_rev_over_rev or not check_undefined_grad,
+            "Setting check_undefined_grad=True requires check_rev_over_rev to be True",
+        ),
+        (
+            check_rev_over_rev or not check_batched_grad,
+            "Setting check_batched_grad=True requires check_rev_over_rev to be True",
+        ),
+    )
+    inputs = as_tuple(inputs)
     if grad_outputs is None:
-        weights = _random_weights(_differentiable(func(*inputs)), gen_non_contig_grad_outputs)
+        weights = _random_weights(differentiable(func(*inputs)), gen_non_contig_grad_outputs)
     else:
-        weights = _as_tuple(grad_outputs)
-    wanted = [isinstance(x, torch.Tensor) and x.requires_grad for x in inputs]
+        weights = as_tuple(grad_outputs)
+    marks = [isinstance(x, torch.Tensor) and x.requires_grad for x in inputs + weights]
 
     def gradients(*args):
+        # Forward mode gets its inputs without the mark that they had.
+        args = [x.requires_grad_() if mark else x for x, mark in zip(args, marks)]
         values, factors = args[: len(inputs)], args[len(inputs) :]
-        outputs = _differentiable(func(*values))
-        asked = [x for x, want in zip(values, wanted) if want]
+        outputs = differentiable(func(*values))
+        asked = [x for x, mark in zip(values, marks) if mark]
         grads = torch.autograd.grad(outputs, asked, factors, create_graph=True, allow_unused=True)
         return tuple([g for g in grads if g is not None])
 
@@ -345,7 +418,11 @@ def gradgradcheck(
         rtol=rtol,
         raise_exception=raise_exception,
         nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
         check_forward_ad=check_fwd_over_rev,
         check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
     )

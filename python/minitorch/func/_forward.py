@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Transforms along directions: in forward mode where that is free, else by differentiating a backward pass twice (there is one
+level of forward mode, so that inner ones of nested transforms take the other way)."""
+
+import functools
+
+import minitorch as torch
+from minitorch import _C
+from minitorch.func._reverse import finish, grads_of, jacrev, pick, split_aux, start
+from minitorch.func._tree import check_tensors, flatten, same_structure
+
+
+def _dual(func, leaves, rebuild, tangents, has_aux, who):
+    """(output, tangents of its leaves, aux) in forward mode."""
+    forward_ad = torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        duals = [forward_ad.make_dual(x, t) for x, t in zip(leaves, tangents)]
+        output, aux = split_aux(func(*rebuild(duals)), has_aux, who)
+        outputs, rebuild_output = flatten(output)
+        check_tensors(outputs, who, "the output of f")
+        values, derivatives = [], []
+        for out in outputs:
+            value, tangent = forward_ad.unpack_dual(out)
+            values.append(value)
+            derivatives.append(torch.zeros_like(value) if tangent is None else tangent)
+        aux_leaves, rebuild_aux = flatten(aux)
+        plain = [forward_ad.unpack_dual(a)[0] if isinstance(a, torch.Tensor) else a for a in aux_leaves]
+        return rebuild_output(values), rebuild_output(derivatives), rebuild_aux(plain)
+
+
+def _twice(func, leaves, rebuild, tangents, has_aux, who):
+    """The same by two backward passes: the first is linear in its weights, the second differentiates it by them."""
+    recording = torch.is_grad_enabled()
+    with torch.enable_grad():
+        started = start(leaves)
+        output, aux = split_aux(func(*rebuild(started)), has_aux, who)
+        outputs, rebuild_output = flatten(output)
+        check_tensors(outputs, who, "the output of f")
+        weights = [torch.zeros_like(out, requires_grad=True) for out in outputs]
+        grads = grads_of(outputs, started, weights)
+        derivatives = grads_of(grads, weights, list(tangents))
+    own = started + weights
+    return [finish(tree, own, recording) for tree in (output, rebuild_output(derivatives), aux)]
+
+
+def _along(func, primals, tangents, has_aux, who):
+    leaves, rebuild = flatten(primals)
+    directions, _ = flatten(tangents)
+    check_tensors(leaves, who, "primals")
+    check_tensors(directions, who, "tangents")
+    for x, t in zip(leaves, directions):
+        if x.shape != t.shape:
+            raise RuntimeError(
+                "%s: Expected primals and tangents to have the same shapes, got %s and %s"
+                % (who, tuple(x.shape), tuple(t.shape))
+            )
+    free = torch.autograd.forward_ad._current_level < 0 and _C._is_fwd_grad_enabled()
+    return (_dual if free else _twice)(func, leaves, rebuild, directions, has_aux, who)
+
+
+def jvp(func, primals, tangents, *, strict=False, has_aux=False):
+    """jvp(func, primals, tangents, *, strict=False, has_aux=False) -> (output, product) or (output, product, aux)
+
+    The value of func at `primals`, a tuple, and its derivative along `tangents`, a tuple of the same structure and shapes.
+
+    Example::
+
+        >>> torch.func.jvp(torch.sin, (torch.tensor(0.),), (torch.tensor(2.),))
+        (tensor(0.), tensor(2.))
+    """
+    who = "jvp(f, primals, tangents)"
+    for name, value in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(value, tuple):
+            raise RuntimeError(
+                "%s: Expected %s to be a tuple. E.g. it should be valid to call f(*primals)." % (who, name)
+            )
+        if not value:
+            raise RuntimeError("%s: Expected %s to be non-empty, got ()" % (who, name))
+    if not same_structure(primals, tangents):
+        raise RuntimeError(
+            "%s: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
+            "tensors, tangents also must be." % who
+        )
+    output, product, aux = _along(func, primals, tangents, has_aux, who)
+    return (output, product, aux) if has_aux else (output, product)
+
+
+def _basis(leaves):
+    """For every element of every leaf, directions that are one there and zero elsewhere."""
+    for k, x in enumerate(leaves):
+        for j in range(x.numel()):
+            one = torch.zeros(x.numel(), dtype=x.dtype, device=x.device)
+            one[j] = 1
+            yield [one.view(x.shape) if i == k else torch.zeros_like(y) for i, y in enumerate(leaves)]
+
+
+def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
+    """jacfwd(func, argnums=0, has_aux=False, *, randomness='error') -> function that gives the Jacobian of func.
+
+    By one run of func per element of the arguments; else as `jacrev`.
+
+    Example::
+
+        >>> torch.func.jacfwd(lambda x: x**2)(torch.tensor([1., 2.]))
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        who = "jacfwd(f)(*args)"
+        chosen, replace = pick(args, argnums, who)
+        leaves, rebuild = flatten(chosen)
+        check_tensors(leaves, who, "the arguments at argnums")
+
+        def of_leaves(*values):
+            return func(*replace(rebuild(list(values))), **kwargs)
+
+        columns, output, aux = [], None, None
+        for directions in _basis(leaves):
+            output, product, aux = _along(of_leaves, tuple(leaves), tuple(directions), has_aux, who)
+            columns.append(flatten(product)[0])
+        if output is None:
+            output, aux = split_aux(of_leaves(*leaves), has_aux, who)
+        outputs, rebuild_output = flatten(output)
+        matrix = rebuild_output(
+            [rebuild(_assemble(columns, k, out, leaves)) for k, out in enumerate(outputs)]
+        )
+        return (matrix, aux) if has_aux else matrix
+
+    return wrapper
+
+
+def _assemble(columns, k, out, leaves):
+    """The Jacobians of output k by each argument."""
+    result, at = [], 0
+    for x in leaves:
+        size = out.shape + x.shape
+        part = [column[k] for column in columns[at : at + x.numel()]]
+        result.append(torch.stack(part, -1).reshape(size) if part else out.new_zeros(size))
+        at += x.numel()
+    return result
+
+
+def hessian(func, argnums=0):
+    """hessian(func, argnums=0) -> function that gives the matrix of second derivatives: jacfwd of jacrev.
+
+    Example::
+
+        >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1., 2.]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def linearize(func, *primals):
+    """linearize(func, *primals) -> (output, jvp_fn)
+
+    jvp_fn(*tangents) gives the derivative of func at `primals` along tangents of the same structure; func runs once.
+
+    Example::
+
+        >>> output, derivative = torch.func.linearize(torch.sin, torch.tensor(0.))
+        >>> derivative(torch.tensor(2.))
+        tensor(2.)
+    """
+    who = "linearize(f, *primals)"
+    leaves, rebuild = flatten(primals)
+    check_tensors(leaves, who, "primals")
+    recording = torch.is_grad_enabled()
+    with torch.enable_grad():
+        started = start(leaves)
+        output = func(*rebuild(started))
+        outputs, rebuild_output = flatten(output)
+        check_tensors(outputs, who, "the output of f")
+        weights = [torch.zeros_like(out, requires_grad=True) for out in outputs]
+        grads = grads_of(outputs, started, weights)
+
+    def jvp_fn(*tangents):
+        if not same_structure(primals, tangents):
+            raise RuntimeError(
+                "Expected the tangents %s to have the same structure as the primals %s" % (tangents, primals)
+            )
+        directions, _ = flatten(tangents)
+        for x, t in zip(leaves, directions):
+            if x.shape != t.shape:
+                raise RuntimeError(
+                    "Expected the shape of each tangent to be that of its primal, got %s and %s"
+                    % (tuple(t.shape), tuple(x.shape))
+                )
+        mode = torch.is_grad_enabled()
+        with torch.enable_grad():
+            products = grads_of(grads, weights, directions)
+        return rebuild_output(finish(products, started + weights, mode))
+
+    return finish(output, started, recording), jvp_fn
