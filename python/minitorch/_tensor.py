@@ -260,6 +260,26 @@ class Tensor(_C._TensorBase):
         )
 
     @property
+    def volatile(self):
+        """False; a mark of old programs, with a warning."""
+        if has_torch_function_unary(self):
+            return handle_torch_function(Tensor.volatile.__get__, (self,), self)
+        import warnings
+
+        warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+        return False
+
+    @volatile.setter
+    def volatile(self, value):
+        if has_torch_function_unary(self):
+            return handle_torch_function(Tensor.volatile.__set__, (self,), self, value)
+        import warnings
+
+        warnings.warn(
+            "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2
+        )
+
+    @property
     def __cuda_array_interface__(self):
         """The description of a CUDA tensor for other libraries."""
         if has_torch_function_unary(self):
