@@ -282,7 +282,6 @@ def _switch(name, default):
 def _engine_switches():
     found = {}
     for name, default in (
-        ("multithreading", True),
         ("view_replay", False),
         ("grad_layout_enforcement", True),
     ):
