@@ -113,7 +113,8 @@ static int node_traverse(PyObject *o, visitproc visit, void *arg)
 {
     node_object *self = (node_object *)o;
 
-    Py_VISIT(Py_TYPE(o));
+    if (Py_TYPE(o)->tp_traverse == node_traverse) /* else a class made in Python, which visits itself */
+        Py_VISIT(Py_TYPE(o));
     Py_VISIT(self->metadata);
     Py_VISIT(self->pre_hooks);
     Py_VISIT(self->post_hooks);
