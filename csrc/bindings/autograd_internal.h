@@ -27,8 +27,8 @@ int mt_py_visit_tensor(mt_tensor *t, visitproc visit, void *arg);
 PyObject *mt_py_function_object(const mt_node *n);
 int mt_py_function_init(PyObject *module);
 
-/* Saved value k of a node as an object (saved_py.c). */
-PyObject *mt_py_saved_wrap(mt_node *n, int k);
+/* Saved value k of a node, or an item of that list (else -1), as an object (saved_py.c). */
+PyObject *mt_py_saved_wrap(mt_node *n, int k, int item);
 int mt_py_saved_init(PyObject *module);
 int mt_py_visit_saved_handle(const mt_saved *s, visitproc visit, void *arg);
 /* Anomaly mode: tables of the autograd core, and its switch (anomaly.c). */

@@ -328,7 +328,7 @@ static PyObject *raw_saved_tensors(PyObject *o, void *closure)
 
     (void)closure;
     for (int k = 0; tuple && n && k < n->n_saved; k++) {
-        PyObject *item = mt_py_saved_wrap(n, k);
+        PyObject *item = mt_py_saved_wrap(n, k, -1);
 
         if (!item)
             Py_CLEAR(tuple);

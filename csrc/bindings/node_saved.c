@@ -45,7 +45,7 @@ static PyObject *from_tensors(mt_node *n, int k, bool raw)
     tuple = PyTuple_New(list.n);
     for (int i = 0; tuple && i < list.n; i++) {
         mt_tensor *t = list.data[i];
-        PyObject *item = raw ? mt_py_saved_wrap(n, k) : mt_py_wrap(t ? mt_tensor_ref(t) : NULL);
+        PyObject *item = raw ? mt_py_saved_wrap(n, k, i) : mt_py_wrap(t ? mt_tensor_ref(t) : NULL);
 
         if (!item)
             Py_CLEAR(tuple);
@@ -99,7 +99,7 @@ static PyObject *get_raw(PyObject *o, void *slot)
         return PyErr_Format(PyExc_RuntimeError, "%s has no saved values", Py_TYPE(o)->tp_name);
     if (n->saved[k].value.kind == MT_ARG_TENSORS)
         return from_tensors(n, k, true);
-    return mt_py_saved_wrap(n, k);
+    return mt_py_saved_wrap(n, k, -1);
 }
 
 static char *joined(const char *a, const char *b)

@@ -206,7 +206,7 @@ static PyMethodDef functions[] = {
 
 typedef struct saved_tensor {
     PyObject_HEAD mt_node *n;
-    int k;
+    int k, item; /* item of a saved list, or -1 */
 } saved_tensor;
 
 static PyObject *saved_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -228,7 +228,11 @@ static PyObject *saved_register(PyObject *o, PyObject *args)
     PyObject *pack_hook, *unpack_hook;
     int rc;
 
-    if (check_pair(args, &pack_hook, &unpack_hook, "register_hooks") < 0 || push(pack_hook, unpack_hook) < 0)
+    if (check_pair(args, &pack_hook, &unpack_hook, "register_hooks") < 0)
+        return NULL;
+    if (self->item >= 0)
+        return PyErr_Format(PyExc_NotImplementedError, "register_hooks(): the tensors of a saved list take no hooks");
+    if (push(pack_hook, unpack_hook) < 0)
         return NULL;
     rc = mt_saved_pack(self->n, self->k);
     pop();
@@ -248,8 +252,14 @@ static PyObject *saved_unpack(PyObject *o, PyObject *unused)
 {
     const saved_tensor *self = (saved_tensor *)o;
     mt_tensor *t = NULL;
+    mt_tensors list;
 
     (void)unused;
+    if (self->item >= 0) {
+        MT_PY_TRY(mt_saved_tensors(&list, self->n, self->k));
+        t = self->item < list.n ? list.data[self->item] : NULL;
+        return mt_py_wrap(t ? mt_tensor_ref(t) : NULL);
+    }
     if (mt_saved_unpack(&t, self->n, self->k) < 0)
         return mt_py_raise();
     return mt_py_wrap(t);
@@ -296,7 +306,7 @@ static PyTypeObject SavedTensor_Type = {
     .tp_doc = "A value that a node keeps for its backward.",
 };
 
-PyObject *mt_py_saved_wrap(mt_node *n, int k)
+PyObject *mt_py_saved_wrap(mt_node *n, int k, int item)
 {
     saved_tensor *self = (saved_tensor *)SavedTensor_Type.tp_alloc(&SavedTensor_Type, 0);
 
@@ -304,6 +314,7 @@ PyObject *mt_py_saved_wrap(mt_node *n, int k)
         return NULL;
     self->n = mt_node_ref(n);
     self->k = k;
+    self->item = item;
     return (PyObject *)self;
 }
 
