@@ -76,11 +76,10 @@ static int fit_shape(mt_tensor **grad, const mt_node *from, int index, const mt_
 static int fit_dtype(mt_tensor **grad, const mt_node *from, const mt_input_meta *want)
 {
     mt_dtype have = (mt_dtype)(*grad)->dtype;
-    bool have_complex = mt_dtype_is_complex(have), want_complex = mt_dtype_is_complex((mt_dtype)want->dtype);
 
     if (want->dtype == MT_DTYPE_NONE || have == want->dtype)
         return 0;
-    if (have_complex && !want_complex) {
+    if (mt_dtype_is_complex(have) && !mt_dtype_is_complex((mt_dtype)want->dtype)) {
         mt_tensor *real = NULL;
 
         if (from->flags & MT_NODE_CUSTOM)
