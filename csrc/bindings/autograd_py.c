@@ -77,7 +77,7 @@ static PyObject *get_grad(PyObject *self, void *closure)
             "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
             "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
             "by mistake, make sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 "
-            "for more informations.",
+            "for more information.",
             1) < 0)
         return NULL;
     return mt_py_wrap(grad ? mt_tensor_ref(grad) : NULL);

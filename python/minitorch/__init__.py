@@ -238,7 +238,7 @@ def get_default_device():
 
 _LAZY = frozenset(
     "autograd cpu cuda fft func functional linalg nn optim overrides random return_types serialization special storage "
-    "testing types utils backends hub multiprocessing _utils _tensor_str".split()
+    "testing utils backends multiprocessing _utils _tensor_str".split()
 )
 _LAZY_NAMES = {
     "UntypedStorage": "storage",
