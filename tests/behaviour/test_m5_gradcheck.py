@@ -386,6 +386,14 @@ def test_second_derivatives(torch, error, fast):
 
 
 @pytest.mark.item("M5.112")
+def test_the_module_and_the_function(torch):
+    module = importlib.import_module(torch.__name__ + ".autograd.gradcheck")
+    x = leaf(torch, 2)
+    assert torch.autograd.gradcheck(torch.exp, (x,)) and module.gradcheck(torch.exp, (x,))
+    assert callable(module.gradgradcheck) and torch.autograd.gradgradcheck(torch.exp, (x,))
+
+
+@pytest.mark.item("M5.112")
 def test_the_random_stream_is_left_alone(torch, check):
     x = leaf(torch, 3)
     torch.manual_seed(3)

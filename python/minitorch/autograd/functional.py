@@ -191,6 +191,11 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
     """vjp(func, inputs, v=None, create_graph=False, strict=False) -> (outputs, product)
 
     The product of a vector with the Jacobian of `func` at `inputs`: one backward pass.
+
+    Example::
+
+        >>> torch.autograd.functional.vjp(lambda x: x**2, torch.tensor([1., 2.]), torch.ones(2))
+        (tensor([1., 4.]), tensor([2., 4.]))
     """
     with torch.enable_grad():
         inputs_tuple, inputs = _as_tuple(inputs, "inputs", "vjp")
@@ -214,6 +219,11 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
 
     The product of the Jacobian of `func` at `inputs` with a vector, by differentiating a backward pass with
     respect to the weights of its outputs.
+
+    Example::
+
+        >>> torch.autograd.functional.jvp(lambda x: x**2, torch.tensor([1., 2.]), torch.ones(2))
+        (tensor([1., 4.]), tensor([2., 4.]))
     """
     with torch.enable_grad():
         inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jvp")
@@ -249,6 +259,11 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """vhp(func, inputs, v=None, create_graph=False, strict=False) -> (output, product)
 
     The product of a vector with the Hessian of a function that gives one number.
+
+    Example::
+
+        >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1., 2.]), torch.ones(2))
+        (tensor(9.), tensor([ 6., 12.]))
     """
     with torch.enable_grad():
         inputs_tuple, inputs = _as_tuple(inputs, "inputs", "vhp")
@@ -266,6 +281,11 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
     """hvp(func, inputs, v=None, create_graph=False, strict=False) -> (output, product)
 
     The product of the Hessian of a function that gives one number with a vector.
+
+    Example::
+
+        >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), torch.tensor([1., 2.]), torch.ones(2))
+        (tensor(9.), tensor([ 6., 12.]))
     """
     with torch.enable_grad():
         inputs_tuple, inputs = _as_tuple(inputs, "inputs", "hvp")

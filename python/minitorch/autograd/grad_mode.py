@@ -40,6 +40,14 @@ class enable_grad(_C._EnableGrad, _Decorator):
     """enable_grad(orig_func=None)
 
     Context manager and decorator: operations inside are recorded again, within a no_grad block.
+
+    Example::
+
+        >>> x = torch.tensor([1.], requires_grad=True)
+        >>> with torch.no_grad(), torch.enable_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        True
     """
 
     __slots__ = ()
@@ -50,6 +58,12 @@ class set_grad_enabled(_Decorator):
 
     Turns recording on or off: at once, until the end of a `with` block, or for the calls of a decorated
     function.
+
+    Example::
+
+        >>> with torch.set_grad_enabled(False):
+        ...     torch.is_grad_enabled()
+        False
     """
 
     def __init__(self, mode):
@@ -79,6 +93,13 @@ class inference_mode(_Decorator):
     """inference_mode(mode=True)
 
     Like no_grad, and tensors made inside carry no version counter: they can never take part in recording.
+
+    Example::
+
+        >>> with torch.inference_mode():
+        ...     y = torch.ones(1) * 2
+        >>> y.is_inference()
+        True
     """
 
     def __new__(cls, mode=True):

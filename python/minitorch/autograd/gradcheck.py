@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks of gradients against differences: gradcheck and gradgradcheck."""
 
+import sys
+
 import minitorch as torch
 from minitorch.autograd import _jacobians
 from minitorch.autograd._gradcheck_extra import (
@@ -426,3 +428,13 @@ def gradgradcheck(
         fast_mode=fast_mode,
         masked=masked,
     )
+
+
+class _Module(type(sys)):
+    """`torch.autograd.gradcheck` is the function; importing this module puts the module in its place."""
+
+    def __call__(self, *args, **kwargs):
+        return gradcheck(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _Module

@@ -461,7 +461,7 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     Example::
 
         >>> x = torch.ones(2, requires_grad=True)
-        >>> torch.utils.checkpoint.checkpoint_sequential([torch.exp, torch.log, torch.neg], 2, x, use_reentrant=False)
+        >>> torch.utils.checkpoint.checkpoint_sequential([torch.abs, torch.sqrt, torch.neg], 2, x, use_reentrant=False)
         tensor([-1., -1.], grad_fn=<NegBackward0>)
     """
     use_reentrant = _decided(use_reentrant, ".checkpoint_sequential")
