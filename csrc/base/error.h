@@ -19,6 +19,7 @@ typedef enum mt_error_kind {
     MT_ERR_OVERFLOW,
     MT_ERR_BUFFER,
     MT_ERR_ATTRIBUTE,
+    MT_ERR_LINALG, /* a matrix that a decomposition or solver cannot do */
     MT_ERR_CUDA,
     MT_ERR_CUDA_MEMORY,
     MT_ERR_INTERNAL,

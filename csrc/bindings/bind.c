@@ -117,6 +117,28 @@ Py_ssize_t mt_py_find_keyword(const mt_py_func *f, const mt_op *op, int k, PyObj
 
 /* --- one overload --- */
 
+static bool takes_numbers(const mt_op *op)
+{
+    for (int i = 0; i < op->n_args; i++)
+        if (op->args[i].flags & MT_ARGF_NUMBER)
+            return true;
+    return false;
+}
+
+/* Functions that take numbers for tensors take one for out= too: it becomes the tensor that is written. */
+static int out_of_number(mt_bind *b, PyObject *value)
+{
+    mt_scalar s;
+    int rc = mt_py_to_scalar(&s, value);
+
+    b->out = NULL;
+    if (rc == 1 && mt_tensor_full_0d(&b->call.out[0], s, mt_scalar_dtype(s), MT_CPU) < 0) {
+        mt_py_raise();
+        return -1;
+    }
+    return rc;
+}
+
 static int bind_out(mt_bind *b, PyObject *value)
 {
     mt_call *call = &b->call;
@@ -146,7 +168,7 @@ static int bind_out(mt_bind *b, PyObject *value)
     }
     if (mt_py_has_torch_function(value))
         return mt_py_overload_add(b, value);
-    return 0;
+    return call->op->n_outs == 1 && takes_numbers(call->op) ? out_of_number(b, value) : 0;
 }
 
 /* Keywords that are no argument of the schema: out= and, for factories, requires_grad=. */
@@ -309,6 +331,43 @@ static PyObject *run(mt_bind *b, const mt_py_func *f, PyObject *self, PyObject *
     return wrap_result(b, f, self, args);
 }
 
+bool mt_py_is_range_error(void)
+{
+    return PyErr_ExceptionMatches(PyExc_OverflowError) || PyErr_ExceptionMatches(PyExc_ValueError);
+}
+
+/* Would the overload fit if its integers beyond 64 bits were small? Types are looked at before values. The exception
+   about the value is set on entry; 0: it does not fit, and the exception is gone. */
+static int fits_but_for_range(mt_bind *b, const mt_py_func *f, const mt_op *op, PyObject *self, PyObject *const *args,
+                              Py_ssize_t nargs, PyObject *kwnames)
+{
+    Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject **small = PyMem_Malloc((size_t)n * sizeof(*small) + 1), *zero = PyLong_FromLong(0);
+    PyObject *type, *value, *traceback;
+    int overflow, rc = -1;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    for (Py_ssize_t i = 0; small && zero && i < n; i++) {
+        small[i] = args[i];
+        overflow = 0;
+        if (PyLong_Check(args[i]))
+            (void)PyLong_AsLongLongAndOverflow(args[i], &overflow);
+        if (overflow)
+            small[i] = zero;
+    }
+    mt_bind_clear(b);
+    b->n_ints = b->n_overloaded = 0;
+    if (small && zero)
+        rc = bind_overload(b, f, op, self, small, nargs, kwnames);
+    if (rc == 0)
+        Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(traceback);
+    else
+        PyErr_Restore(type, value, traceback); /* replaces another one */
+    Py_XDECREF(zero);
+    PyMem_Free(small);
+    return rc == 0 ? 0 : -1;
+}
+
 PyObject *mt_py_call(const mt_py_func *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     mt_bind b;
@@ -329,6 +388,8 @@ PyObject *mt_py_call(const mt_py_func *f, PyObject *self, PyObject *const *args,
             if (mt_py_overload_add(&b, self) < 0)
                 return NULL;
         rc = bind_overload(&b, f, f->overloads[i], self, args, nargs, kwnames);
+        if (MT_UNLIKELY(rc < 0) && mt_py_is_range_error())
+            rc = fits_but_for_range(&b, f, f->overloads[i], self, args, nargs, kwnames);
         if (rc == 1 && b.numbers_only && b.n_overloaded == 0 && f->kind == MT_PY_FUNCTION &&
             mt_py_needs_a_tensor(f->overloads[i]))
             rc = 0;

@@ -107,13 +107,11 @@ static void put_signature(mt_strbuf *s, const mt_py_func *f, const mt_op *op, bo
 
 int mt_py_warn_deprecated(const mt_py_func *f, const mt_op *op)
 {
-    static bool *done; /* by function */
+    static bool done; /* for all functions together, as in PyTorch */
     mt_strbuf s = MT_STRBUF_INIT;
     int rc = -1;
 
-    if (!done && !(done = PyMem_Calloc((size_t)mt_py_func_count, sizeof(*done))))
-        return mt_error_set(MT_ERR_MEMORY, "%s(): out of memory", f->name);
-    if (done[f->id] && !mt_warn_get_always())
+    if (done && !mt_warn_get_always())
         return 0;
     mt_strbuf_printf(&s, "This overload of %s is deprecated:\n\t%s", f->name, f->name);
     put_signature(&s, f, op, false);
@@ -126,7 +124,7 @@ int mt_py_warn_deprecated(const mt_py_func *f, const mt_op *op)
     if (s.failed)
         mt_error_set(MT_ERR_MEMORY, "%s(): out of memory", f->name);
     else
-        rc = mt_warn_once(&done[f->id], MT_WARN_USER, s.data);
+        rc = mt_warn_once(&done, MT_WARN_USER, s.data);
     mt_strbuf_clear(&s);
     return rc;
 }
@@ -177,6 +175,10 @@ static int fits(const mt_arg_spec *spec, const mt_op *op, PyObject *value)
     mt_call_init(&b.call, op, MT_VARIANT_FUNCTION);
     rc = mt_bind_value(&b, spec, &b.call.arg[spec->index], value);
     mt_bind_clear(&b);
+    if (rc < 0 && mt_py_is_range_error()) { /* its type is right */
+        PyErr_Clear();
+        return 1;
+    }
     return rc;
 }
 

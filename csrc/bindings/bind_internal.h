@@ -15,6 +15,8 @@ int64_t *mt_bind_ints(mt_bind *b, Py_ssize_t n);
 /* Calls without keywords that need no binder. 1: *result is set (NULL on error); 0: bind. */
 int mt_bind_short(PyObject **result, const mt_py_func *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 /* The TypeError for a call that fits no overload; NULL. */
+/* Is the exception that is set about a number of a fitting type whose value is out of range? */
+bool mt_py_is_range_error(void);
 PyObject *mt_py_bind_error(const mt_py_func *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames);
 /* Once per function: the signature that was used is an old one. C error. */

@@ -54,18 +54,6 @@ static int overload_if(mt_bind *b, PyObject *o)
     return mt_py_overload_add(b, o) < 0 ? -1 : 1;
 }
 
-/* Does an argument before this one hold integers? Those behind are not bound yet; an old signature has another order. */
-static bool among_integers(const mt_bind *b, const mt_value *out)
-{
-    if (b->call.op->flags & MT_OPF_DEPRECATED)
-        return false;
-    for (const mt_value *a = b->call.arg; a < out; a++) {
-        if (a->kind == MT_ARG_TENSOR && a->v.tensor && mt_dtype_is_integral((mt_dtype)a->v.tensor->dtype, true))
-            return true;
-    }
-    return false;
-}
-
 static int number_as_tensor(mt_bind *b, mt_value *out, PyObject *value)
 {
     mt_scalar s;
@@ -73,11 +61,6 @@ static int number_as_tensor(mt_bind *b, mt_value *out, PyObject *value)
 
     if (rc != 1)
         return rc;
-    if (s.is_unsigned) { /* from 2^63 on: wraps among integers, keeps its value among floating point numbers */
-        double d = mt_scalar_to_double(s);
-
-        s = among_integers(b, out) ? mt_scalar_from_int(s.v.i) : mt_scalar_from_double(d);
-    }
     if (b->n_tensors == MT_BIND_MAX_TEMPS)
         return 0;
     if (mt_tensor_from_scalar(&b->tensor[b->n_tensors], s) < 0) {
@@ -221,10 +204,12 @@ static int int_element(mt_bind *b, int64_t *out, PyObject *item)
             return 1;
         }
     } else if (PyIndex_Check(item) && !PySequence_Check(item)) { /* any object with __index__ */
-        PyObject *index = PyNumber_Index(item);
+        PyObject *index = mt_py_try_index(item);
 
-        rc = index ? mt_py_to_int(out, index) : -1;
-        Py_XDECREF(index);
+        if (!index)
+            return PyErr_Occurred() ? -1 : overload_if(b, item);
+        rc = mt_py_to_int(out, index);
+        Py_DECREF(index);
         return rc;
     }
     return overload_if(b, item);

@@ -97,7 +97,10 @@ bool mt_py_is_storage(PyObject *o);
 /* --- conversions: 1 converted, 0 not of this kind, -1 a Python exception is set --- */
 
 int mt_py_to_scalar(mt_scalar *out, PyObject *o); /* Python and NumPy numbers; no tensors */
-int mt_py_to_int(int64_t *out, PyObject *o);      /* int, NumPy int, one-element integer tensor */
+/* o.__index__(), a new reference. NULL where that fails: without an exception when it raised an Exception, because then o
+   is no integer for PyTorch. */
+PyObject *mt_py_try_index(PyObject *o);
+int mt_py_to_int(int64_t *out, PyObject *o); /* int, NumPy int, one-element integer tensor */
 int mt_py_to_double(double *out, PyObject *o);
 int mt_py_to_bool(bool *out, PyObject *o);
 int mt_py_to_device(mt_device *out, PyObject *o); /* device, str, int */

@@ -37,6 +37,15 @@ static int from_long(mt_scalar *out, PyObject *o)
     return 1;
 }
 
+PyObject *mt_py_try_index(PyObject *o)
+{
+    PyObject *index = PyNumber_Index(o);
+
+    if (!index && PyErr_ExceptionMatches(PyExc_Exception))
+        PyErr_Clear();
+    return index;
+}
+
 static int from_numpy_scalar(mt_scalar *out, PyObject *o, const char *kind)
 {
     if (strncmp(kind, "bool", 4) == 0) {
@@ -59,6 +68,10 @@ static int from_numpy_scalar(mt_scalar *out, PyObject *o, const char *kind)
             return -1;
         rc = from_long(out, index);
         Py_DECREF(index);
+        if (rc == 1 && out->is_unsigned) {
+            PyErr_SetString(PyExc_TypeError, "an integer is required"); /* as PyTorch says of what is none of int64 */
+            return -1;
+        }
         return rc;
     }
     if (strncmp(kind, "float", 5) == 0) {

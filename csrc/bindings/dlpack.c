@@ -275,8 +275,12 @@ static PyObject *export_as(mt_tensor *t, bool versioned, PyObject *dl_device, Py
         return NULL;
     if (dl_device && dl_device != Py_None && wanted_device(&device, dl_device) < 0)
         return NULL;
-    if (wanted_copy && wanted_copy != Py_None && (wants_copy = PyObject_IsTrue(wanted_copy)) < 0)
-        return NULL;
+    if (wanted_copy && wanted_copy != Py_None) {
+        if (!PyBool_Check(wanted_copy))
+            return PyErr_Format(PyExc_TypeError, "_to_dlpack(): argument 'copy' must be bool, not %s",
+                                Py_TYPE(wanted_copy)->tp_name);
+        wants_copy = wanted_copy == Py_True;
+    }
     if (wants_copy == 0 && !mt_device_equal(device, t->device)) {
         PyErr_SetString(PyExc_ValueError, "cannot move DLTensor across devices without copying");
         return NULL;

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 
-static PyObject *accelerator_error, *out_of_memory_error;
+static PyObject *accelerator_error, *out_of_memory_error, *linalg_error;
 
 static PyObject *exception_of(mt_error_kind kind)
 {
@@ -15,6 +15,8 @@ static PyObject *exception_of(mt_error_kind kind)
         return accelerator_error;
     case MT_ERR_CUDA_MEMORY:
         return out_of_memory_error;
+    case MT_ERR_LINALG:
+        return linalg_error;
     case MT_ERR_VALUE:
         return PyExc_ValueError;
     case MT_ERR_TYPE:
@@ -95,7 +97,7 @@ int mt_py_error_init(PyObject *module)
               add_exception(module, "minitorch.AcceleratorError", "AcceleratorError", PyExc_RuntimeError)) ||
         !(out_of_memory_error =
               add_exception(module, "minitorch.OutOfMemoryError", "OutOfMemoryError", PyExc_RuntimeError)) ||
-        !add_exception(module, "minitorch._C._LinAlgError", "_LinAlgError", PyExc_RuntimeError))
+        !(linalg_error = add_exception(module, "minitorch._C._LinAlgError", "_LinAlgError", PyExc_RuntimeError)))
         return -1;
     mt_warn_install(warn);
     mt_lock_hooks_install(&hooks);

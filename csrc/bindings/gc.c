@@ -73,6 +73,14 @@ int mt_py_visit_node(mt_node *n, visitproc visit, void *arg)
     return 0;
 }
 
+/* A storage that is held here and by its object only owns that object. */
+static int visit_storage(const mt_storage *s, visitproc visit, void *arg)
+{
+    if (s && s->py && mt_refcount_get(&s->refs) == 2)
+        Py_VISIT((PyObject *)s->py);
+    return 0;
+}
+
 /* What t keeps, its wrapper being its only owner. */
 int mt_py_visit_tensor(mt_tensor *t, visitproc visit, void *arg)
 {
@@ -80,6 +88,8 @@ int mt_py_visit_tensor(mt_tensor *t, visitproc visit, void *arg)
     mt_node *fn = m ? m->grad_fn : NULL;
     int rc = visit_held(t->base, visit, arg);
 
+    if (!rc)
+        rc = visit_storage(t->storage, visit, arg);
     if (rc || !m)
         return rc;
     if ((rc = visit_held(m->grad, visit, arg)) || (rc = visit_hooks(m->hooks, visit, arg)))

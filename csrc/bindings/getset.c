@@ -436,10 +436,7 @@ static PyObject *method_is_contiguous(PyObject *self, PyObject *const *args, Py_
         return PyBool_FromLong((t->flags & MT_FLAG_CHANNELS_LAST) != 0);
     case MT_FORMAT_CHANNELS_LAST_3D:
         return PyBool_FromLong((t->flags & MT_FLAG_CHANNELS_LAST_3D) != 0);
-    case MT_FORMAT_PRESERVE:
-        PyErr_SetString(PyExc_RuntimeError, "preserve memory format is unsupported by the contiguous operator");
-        return NULL;
-    default:
+    default: /* the format that is preserved counts as the plain one */
         return PyBool_FromLong(mt_tensor_is_contiguous(t));
     }
 }

@@ -341,10 +341,12 @@ static int apply_item(walk *w, PyObject *o)
         (mt_py_is_array_scalar(o) && !PyIndex_Check(o)))
         return bad_index(o);
     if (PyIndex_Check(o) && !PySequence_Check(o)) {
-        PyObject *index = PyNumber_Index(o);
+        PyObject *index = mt_py_try_index(o);
         int rc = index ? int_of(index, &i) : -1;
 
-        Py_XDECREF(index);
+        if (!index)
+            return PyErr_Occurred() ? -1 : bad_index(o);
+        Py_DECREF(index);
         return rc < 0 ? -1 : apply_int(w, i);
     }
     if (PySequence_Check(o) || PyObject_CheckBuffer(o))

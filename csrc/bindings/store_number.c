@@ -206,6 +206,10 @@ static int store_complex(char *dst, mt_dtype dtype, PyObject *o)
 
 int mt_py_store_number(char *dst, mt_dtype dtype, PyObject *o)
 {
+    if (MT_UNLIKELY(dtype == MT_DTYPE_f4e2m1fnx2)) { /* an element is a pair of numbers */
+        PyErr_SetString(PyExc_RuntimeError, "store_scalar: invalid type");
+        return -1;
+    }
     switch (mt_dtype_category(dtype)) {
     case MT_CAT_BOOL:
         return store_bool(dst, o);

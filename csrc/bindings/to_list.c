@@ -178,6 +178,10 @@ PyObject *mt_py_to_list(mt_tensor *t)
     mt_tensor *plain = NULL;
     PyObject *result = NULL;
 
+    if (MT_UNLIKELY(t->dtype == MT_DTYPE_f4e2m1fnx2)) { /* its elements are pairs of numbers */
+        PyErr_SetString(PyExc_RuntimeError, "load_scalar: invalid type");
+        return NULL;
+    }
     if (MT_LIKELY(t->device.type == MT_DEVICE_CPU && !(t->flags & (MT_FLAG_CONJ | MT_FLAG_NEG)) &&
                   !(t->storage->flags & MT_STORAGE_SHRUNK)))
         return convert(t);

@@ -53,7 +53,7 @@ def print_missing(catalog, plan):
     for entry in catalog.entries:
         wanted = list(plan.missing[entry.schema.full_name])
         if entry.check and not plan.is_checked(entry):
-            wanted.append("mt_check_" + entry.check)
+            wanted += ["mt_check_" + rule for rule in entry.check]
         if not entry.has_impl:
             wanted.append("an implementation")
         if wanted:

@@ -81,6 +81,10 @@ def function(name, body, fallible=True, locals_=(), cleanup=()):
     return "\n".join(lines)
 
 
+def checks(entry):
+    return ["MT_TRY(mt_check_%s(call));" % rule for rule in entry.check]
+
+
 def checked_kind(entry):
     shared = "mt_reduce_kernel" if entry.kind == "reduce" else "mt_pointwise_kernel"
     out = []
@@ -88,7 +92,7 @@ def checked_kind(entry):
         out.append(
             function(
                 "mt_adapt_%s%s" % (entry.c, suffix),
-                ["MT_TRY(mt_check_%s(call));" % entry.check, "rc = %s(call);" % kernel],
+                checks(entry) + ["rc = %s(call);" % kernel],
             )
         )
     return "\n".join(out)
@@ -100,7 +104,7 @@ def kernel_adapter(entry, checked):
         body = ["if (!kernel)", "    kernel = mt_cpu_%s;" % entry.kernel]
     else:
         body = ["if (!kernel)", "    return mt_no_impl_kernel(call);"]
-    body += ["MT_TRY(mt_check_%s(call));" % entry.check] if checked else []
+    body += checks(entry) if checked else []
     if any(a.type.base == "Tensor" for a in entry.schema.args):
         shells = [d for d in entry.dtypes if d in SHELL_DTYPES]
         body.append("if (MT_UNLIKELY(call->keys & MT_KEYS_SHELL))")
@@ -142,7 +146,7 @@ def kernel_adapter(entry, checked):
     if checked and entry.meta:
         text += "\n" + function(
             "mt_adapt_%s_meta" % entry.c,
-            ["MT_TRY(mt_check_%s(call));" % entry.check, "rc = mt_adapt_meta(call);"],
+            checks(entry) + ["rc = mt_adapt_meta(call);"],
         )
     return text
 
@@ -170,7 +174,7 @@ def guarded(name, guards, call):
 
 def composite_guards(entry, checked):
     """What runs in front of a composite."""
-    lines = ["MT_TRY(mt_check_%s(call));" % entry.check] if checked else []
+    lines = checks(entry) if checked else []
     if entry.dtypes and not entry.view:
         lines.append("MT_TRY(mt_meta_require_dtypes(call, %s));" % dtype_mask(entry.dtypes))
     return lines

@@ -106,7 +106,12 @@ def emit(writer, catalog):
     overloads, rows, calls, docs = {}, [], [], []
     for i, func in enumerate(funcs):
         ops = ["&mt_op_table[%s]" % e.op_id for e in func.entries]
-        ops += ["&mt_op_deprecated[%d]" % k for e in func.entries for k in old[e.c]]
+        ops += [
+            "&mt_op_deprecated[%d]" % k
+            for e in func.entries
+            for k in old[e.c]
+            if func.name.rstrip("_") == e.name
+        ]
         array = overloads.setdefault(
             tuple(ops), "overloads_%s_%d" % (plain_c_name(func.name, "").strip("_"), i)
         )

@@ -57,8 +57,7 @@ def hand_written(entry):
             out.append("int mt_%s_%s(%s)" % (prefix, name, ", ".join(outs + params)))
     if entry.meta:
         out.append("int mt_meta_%s(mt_call *call)" % entry.meta)
-    if entry.check:
-        out.append("int mt_check_%s(mt_call *call)" % entry.check)
+    out += ["int mt_check_%s(mt_call *call)" % rule for rule in entry.check]
     return out
 
 
@@ -214,9 +213,10 @@ def pointwise_spec(entry, plan):
     promote = "MT_PROMOTE_" + entry.promote.upper()
     params = ", ".join(map(str, entry.params)) or "0"
     absent = ", ".join("MT_ABSENT_" + ABSENT[a] for a in entry.absent) or "0"
+    fit = ", ".join("MT_FIT_" + word.upper() for word in entry.fit) or "0"
     return (
         "static const mt_pointwise_spec %s_pointwise = {%s, %s, %d, %d, {%s}, %d, {%s},\n"
-        "    %s, %sf, %s, {%s}};\n"
+        "    %s, %sf, %s, {%s}, {%s}};\n"
         % (
             entry.c,
             FAMILY_OF[entry.kind],
@@ -230,6 +230,7 @@ def pointwise_spec(entry, plan):
             entry.cost if "." in entry.cost else entry.cost + ".0",
             str(entry.promote_params).lower(),
             absent,
+            fit,
         )
     )
 

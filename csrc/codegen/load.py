@@ -16,6 +16,7 @@ from model import (
     ABSENT,
     DTYPE_CLASSES,
     DTYPES,
+    FIT,
     JVPS,
     KINDS,
     POINTWISE,
@@ -36,7 +37,6 @@ TEXT = (
     "impl",
     "view",
     "meta",
-    "check",
     "promote",
     "formula",
     "cost",
@@ -46,9 +46,9 @@ TEXT = (
     "doc",
     "cname",
 )
-WORDS = ("variants", "dtypes", "operands", "params", "contiguous", "numbers", "alias")
+WORDS = ("variants", "check", "dtypes", "operands", "params", "contiguous", "numbers", "alias")
 FLAGS = ("promote_params", "row_major", "identity", "index_out", "scalars_ok", "factory", "random")
-FIELDS = ("op", "grad", "absent", "deprecated", "samples") + TEXT + WORDS + FLAGS
+FIELDS = ("op", "grad", "absent", "fit", "deprecated", "samples") + TEXT + WORDS + FLAGS
 BODIES = ("kind", "kernel", "expr", "each", "impl", "view")
 OPERAND_COUNT = {"unary": 1, "binary": 2, "compare": 2, "ternary": 3}
 MAX_ARGS, MAX_OUTS, MAX_PARAMS = 20, 6, 4
@@ -123,8 +123,10 @@ class EntryReader:
                 given[1],
             )
         for name in ("kernel", "impl", "view", "meta", "formula", "check", "cname"):
-            if self.fields[name] and not _C_IDENT.match(self.fields[name]):
-                self.fail("'%s' is no C name" % self.fields[name], name)
+            words = self.fields[name] or ()
+            for word in words if name == "check" else (words,) if words else ():
+                if not _C_IDENT.match(word):
+                    self.fail("'%s' is no C name" % word, name)
         if self.fields["cost"] and not re.match(r"\d+(\.\d+)?$", self.fields["cost"]):
             self.fail("cost must be a number of nanoseconds", "cost")
 
@@ -189,6 +191,7 @@ class EntryReader:
             "formula": KINDS,
             "operands": POINTWISE,
             "absent": KINDS,
+            "fit": POINTWISE,
             "params": KINDS,
             "promote_params": POINTWISE,
             "row_major": POINTWISE,
@@ -209,7 +212,16 @@ class EntryReader:
                 self.fail("a kernel needs a meta rule", "kernel")
         elif f["meta"] and f["view"] is None:
             self.fail("'meta' belongs to entries with a kernel", "meta")
-        f["absent"] = self.read_absent()
+        given = self.read_words("absent", ABSENT)
+        for i in f["params"]:
+            if self.schema.args[i].type.optional and self.schema.args[i].name not in given:
+                self.fail("'absent' must say what the loop gets when '%s' is None" % self.schema.args[i].name)
+        f["absent"] = tuple(given.get(self.schema.args[i].name, "zero") for i in f["params"])
+        given = self.read_words("fit", FIT)
+        f["fit"] = tuple(
+            given.get(a.name, "compute" if a.type.base == "Scalar" else "any")
+            for a in (self.schema.args[i] for i in f["params"])
+        )
         if f["jvp"] and f["jvp"] not in JVPS:
             self.fail("unknown jvp '%s'; known: %s" % (f["jvp"], " ".join(JVPS)), "jvp")
         if f["jvp"] and not isinstance(self.raw["grad"].value if "grad" in self.raw else None, dict):
@@ -259,27 +271,23 @@ class EntryReader:
             self.fail("more than %d numbers for the loop" % MAX_PARAMS)
         f["params"] = tuple(rest)
 
-    def read_absent(self):
+    def read_words(self, field, known):
+        """A field that maps numbers handed to the loop to words."""
         given = {}
-        if "absent" in self.raw:
-            item = self.raw["absent"]
-            if not isinstance(item.value, dict):
-                raise CatalogError("'absent' maps arguments to %s" % " ".join(ABSENT), item.where)
-            for name, value in item.value.items():
-                if self.schema.arg_index(name) not in self.fields["params"]:
-                    raise CatalogError("'%s' is no number handed to the loop" % name, value.where)
-                if text_of(value) not in ABSENT:
-                    raise CatalogError(
-                        "unknown value '%s'; known: %s" % (text_of(value), " ".join(ABSENT)), value.where
-                    )
-                given[name] = text_of(value)
-        out = []
-        for i in self.fields["params"]:
-            arg = self.schema.args[i]
-            if arg.type.optional and arg.name not in given:
-                self.fail("'absent' must say what the loop gets when '%s' is None" % arg.name)
-            out.append(given.get(arg.name, "zero"))
-        return tuple(out)
+        if field not in self.raw:
+            return given
+        item = self.raw[field]
+        if not isinstance(item.value, dict):
+            raise CatalogError("'%s' maps arguments to %s" % (field, " ".join(known)), item.where)
+        for name, value in item.value.items():
+            if self.schema.arg_index(name) not in self.fields["params"]:
+                raise CatalogError("'%s' is no number handed to the loop" % name, value.where)
+            if text_of(value) not in known:
+                raise CatalogError(
+                    "unknown value '%s'; known: %s" % (text_of(value), " ".join(known)), value.where
+                )
+            given[name] = text_of(value)
+        return given
 
     def read_grad(self):
         f, s, raw = self.fields, self.schema, self.raw.get("grad")

@@ -25,6 +25,7 @@ PROMOTES = (
 )
 JVPS = ("elementwise", "linear", "multilinear", "transpose")
 REDUCE_PROMOTES = ("same", "sum", "float", "bool", "index", "real")
+FIT = ("any", "compute", "element")
 ABSENT = {
     "zero": "ZERO",
     "lowest": "LOWEST",
@@ -78,13 +79,14 @@ class Entry:
     impl: str = None
     view: str = None
     meta: str = None
-    check: str = None
+    check: tuple = ()
     dtypes: tuple = ()
     promote: str = None
     formula: str = None
     operands: tuple = ()  # argument indices
     params: tuple = ()  # argument indices of the numbers handed to the loop
     absent: tuple = ()  # one token per param
+    fit: tuple = ()  # what each param must fit: any compute element
     promote_params: bool = False
     identity: bool = False
     index_out: bool = False

@@ -59,7 +59,7 @@ class Sources:
         return out
 
     def has_check(self, entry):
-        return "mt_check_" + entry.check in self.functions
+        return all("mt_check_" + rule in self.functions for rule in entry.check)
 
     def has_cuda(self, entry):
         return "mt_cuda_" + entry.kernel in self.functions

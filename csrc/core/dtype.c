@@ -134,7 +134,7 @@ void mt_promotion_add(mt_promotion *p, mt_dtype dtype, int ndim, bool is_wrapped
 }
 
 /* The dtype of a group after a group of lower priority had its say; NONE: `high` has no complex dtype. */
-static uint8_t outrank(uint8_t high, uint8_t low)
+static uint8_t outrank(mt_promotion *p, uint8_t high, uint8_t low)
 {
     mt_category high_category, low_category;
 
@@ -146,12 +146,12 @@ static uint8_t outrank(uint8_t high, uint8_t low)
         return high;
     if (high_category == MT_CAT_FLOAT) /* below a complex number: keep the width */
         return (uint8_t)mt_dtype_to_complex((mt_dtype)high);
-    return low;
+    return low_category == MT_CAT_COMPLEX ? low : join(p, high, low);
 }
 
-int mt_promotion_result(mt_dtype *out, const mt_promotion *p)
+int mt_promotion_result(mt_dtype *out, mt_promotion *p)
 {
-    uint8_t low = outrank(p->zero_dtype, p->wrapped_dtype), d = outrank(p->dim_dtype, low);
+    uint8_t low = outrank(p, p->zero_dtype, p->wrapped_dtype), d = outrank(p, p->dim_dtype, low);
     bool is_empty = p->dim_dtype == MT_DTYPE_NONE && p->zero_dtype == MT_DTYPE_NONE;
 
     *out = d == MT_DTYPE_NONE ? mt_default_dtype() : (mt_dtype)d;

@@ -121,7 +121,7 @@ typedef struct mt_promotion {
     }
 void mt_promotion_add(mt_promotion *p, mt_dtype dtype, int ndim, bool is_wrapped_number);
 /* The default float when all groups are empty; -1 with an error when there is no common dtype. */
-int mt_promotion_result(mt_dtype *out, const mt_promotion *p);
+int mt_promotion_result(mt_dtype *out, mt_promotion *p);
 
 /* Converts n elements with byte strides between any two dtypes, with C's rules made defined: float
    to int truncates (NaN and out-of-range as x86 does), anything to bool is != 0, complex to real

@@ -211,6 +211,13 @@ typedef enum mt_absent {
     MT_ABSENT_MINUS_ONE
 } mt_absent;
 
+/* What a number handed to a loop must fit: RuntimeError "value cannot be converted to type T without overflow". */
+typedef enum mt_fit {
+    MT_FIT_ANY,     /* nothing: it wraps or becomes infinite */
+    MT_FIT_COMPUTE, /* the dtype the loop computes in: float for half and bfloat16 */
+    MT_FIT_ELEMENT, /* the dtype of the elements */
+} mt_fit;
+
 /* An operand is a tensor argument, or a number (kind SCALAR), which takes part as a wrapped
    number. */
 typedef struct mt_pointwise_spec {
@@ -222,6 +229,7 @@ typedef struct mt_pointwise_spec {
     float ns_per_element;                   /* estimated cost, for the parallel grain */
     bool params_promote;                    /* the numbers take part in promotion (clamp) */
     uint8_t absent[MT_MAX_PARAMS];          /* mt_absent of optional numbers */
+    uint8_t fit[MT_MAX_PARAMS];             /* mt_fit of the numbers */
 } mt_pointwise_spec;
 
 /* A reduction over a 2-D block: n_out outputs, each over n_in inputs. See cpu/README.md. */

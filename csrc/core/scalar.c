@@ -78,7 +78,7 @@ mt_dtype mt_scalar_dtype(mt_scalar s)
     case MT_CAT_BOOL:
         return MT_DTYPE_b8;
     case MT_CAT_INT:
-        return MT_DTYPE_i64;
+        return s.is_unsigned ? MT_DTYPE_u64 : MT_DTYPE_i64;
     case MT_CAT_FLOAT:
         return mt_default_dtype();
     default:
@@ -224,7 +224,7 @@ static bool fits_int(mt_scalar s, mt_dtype dtype)
     return d >= (double)low && (bits == 64 ? d < (is_signed ? 0x1p63 : 0x1p64) : d <= (double)high);
 }
 
-int mt_scalar_store_checked(void *dst, mt_dtype dtype, mt_scalar s)
+int mt_scalar_check(mt_dtype dtype, mt_scalar s)
 {
     static const char *const c_names[MT_DTYPE_COUNT] = {
         "bool",
@@ -265,6 +265,13 @@ int mt_scalar_store_checked(void *dst, mt_dtype dtype, mt_scalar s)
         fits = fits_float(mt_scalar_to_double(s), mt_dtype_to_real(dtype));
     if (!fits)
         return mt_error_set(MT_ERR_RUNTIME, "value cannot be converted to type %s without overflow", c_names[dtype]);
+    return 0;
+}
+
+int mt_scalar_store_checked(void *dst, mt_dtype dtype, mt_scalar s)
+{
+    if (mt_scalar_check(dtype, s) < 0)
+        return -1;
     mt_scalar_store(dst, dtype, s);
     return 0;
 }

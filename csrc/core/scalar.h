@@ -52,11 +52,13 @@ int64_t mt_scalar_to_int(mt_scalar s);   /* truncates; saturates beyond int64 */
 mt_c128 mt_scalar_to_complex(mt_scalar s);
 bool mt_scalar_is_true(mt_scalar s);
 bool mt_scalar_equals_int(mt_scalar s, int64_t i);
-/* The dtype of a number on its own: bool, int64, default float, default complex. */
+/* The dtype of a number on its own: bool, int64 (uint64 from 2^63 on), default float, default complex. */
 mt_dtype mt_scalar_dtype(mt_scalar s);
 
-/* Writes the number as one element of a dtype. The checked form is a RuntimeError "value cannot be
-   converted to type T without overflow" when it does not fit; the other wraps as a cast does. */
+/* RuntimeError "value cannot be converted to type T without overflow" when it does not fit. */
+int mt_scalar_check(mt_dtype dtype, mt_scalar s);
+/* Writes the number as one element of a dtype. The checked form asks mt_scalar_check first; the other wraps as a cast
+   does. */
 void mt_scalar_store(void *dst, mt_dtype dtype, mt_scalar s);
 int mt_scalar_store_checked(void *dst, mt_dtype dtype, mt_scalar s);
 mt_scalar mt_scalar_load(const void *src, mt_dtype dtype);

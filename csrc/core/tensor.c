@@ -98,9 +98,15 @@ static inline void mark_contiguous(mt_tensor *t, int64_t numel)
 
 typedef int storage_maker(mt_storage **out, size_t nbytes, mt_device device);
 
-/* Sizes that need a look: zero, negative, or a product that overflows. */
+/* What needs a look: sizes that are zero, negative, or a product that overflows; complex halves. */
 static MT_NOINLINE int odd_numel(int64_t *out, mt_tensor *t, const int64_t *size)
 {
+    static bool is_warned;
+
+    if (t->dtype == MT_DTYPE_c32 &&
+        mt_warn_once(&is_warned, MT_WARN_USER,
+                     "ComplexHalf support is experimental and many operators don't support it yet.") < 0)
+        return -1;
     if (mt_shape_numel(out, t->ndim, size, mt_tensor_itemsize(t)) < 0)
         return -1;
     memcpy(t->size, size, t->ndim * sizeof(size[0]));
@@ -112,7 +118,7 @@ static inline int new_contiguous(mt_tensor **out, mt_dtype dtype, int ndim, cons
                                  storage_maker *make_storage)
 {
     int64_t numel = 1, nbytes;
-    bool is_odd = false;
+    bool is_odd = dtype == MT_DTYPE_c32;
     mt_tensor *t;
 
     *out = NULL;
@@ -314,7 +320,7 @@ int mt_tensor_full_0d(mt_tensor **out, mt_scalar s, mt_dtype dtype, mt_device de
     mt_tensor *t;
 
     *out = NULL;
-    if (s.is_unsigned && mt_dtype_is_integral(dtype, false))
+    if (s.is_unsigned && dtype != MT_DTYPE_u64 && mt_dtype_is_integral(dtype, false))
         return mt_error_set(MT_ERR_RUNTIME, "value cannot be converted to type int64_t without overflow");
     if (mt_tensor_new(&t, dtype, 0, NULL, device) < 0)
         return -1;

@@ -266,13 +266,13 @@ static int decompose_one(svd_job *job, mt_tensor *const result[3], const char *a
     info = call_svd(job, job->work, job->room);
     if (info == -4)
         return mt_error_set(
-            MT_ERR_RUNTIME,
+            MT_ERR_LINALG,
             "linalg.svd: (Batch element %lld): The algorithm failed to converge because the input matrix "
             "contained non-finite values.",
             (long long)i);
     if (info != 0)
         return mt_error_set(
-            MT_ERR_RUNTIME,
+            MT_ERR_LINALG,
             "linalg.svd: (Batch element %lld): The algorithm failed to converge because the input matrix "
             "is ill-conditioned or has too many repeated singular values (error code: %d).",
             (long long)i, info);

@@ -174,6 +174,13 @@ static void clamp_narrow(mt_tensor *self, double from, double to)
         p[i] = p[i] == edge ? low : p[i];
 }
 
+static int check_bound(const char *what, double value, mt_dtype dtype)
+{
+    if (isfinite(value) && mt_scalar_check(dtype, mt_scalar_from_double(value)) == 0)
+        return 0;
+    return mt_error_set(MT_ERR_RUNTIME, "uniform_: %s is out of bounds for %s", what, mt_dtype_table[dtype].legacy);
+}
+
 int mt_cpu_uniform(mt_tensor *self, double from, double to, mt_generator *generator)
 {
     mt_generator *g = generator_or_default(generator);
@@ -187,6 +194,9 @@ int mt_cpu_uniform(mt_tensor *self, double from, double to, mt_generator *genera
         goto fail;
     MT_REQUIRE(from <= to, MT_ERR_RUNTIME, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g",
                from, to);
+    MT_TRY(check_bound("from", from, (mt_dtype)self->dtype));
+    MT_TRY(check_bound("to", to, (mt_dtype)self->dtype));
+    MT_TRY(check_bound("to - from", to - from, (mt_dtype)self->dtype));
     MT_TRY(mt_assert_no_internal_overlap(self));
     if (mt_tensor_is_contiguous(self) && (self->dtype == MT_DTYPE_f32 || self->dtype == MT_DTYPE_f64)) {
         uniform_contiguous(self, g, from, to);

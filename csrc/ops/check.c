@@ -3,6 +3,7 @@
    run before the first write, read values only to find zero divisors, and change nothing. */
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "core/dispatch.h"
 #include "core/frame.h"
@@ -77,6 +78,18 @@ fail:
     return rc;
 }
 
+/* A number or a tensor without dimensions may lose all its bits on the way to a narrow dtype. */
+static bool is_zero_as(mt_dtype d, const mt_value *number)
+{
+    char element[16];
+    mt_scalar s = number->kind == MT_ARG_SCALAR
+                      ? number->v.scalar
+                      : mt_scalar_load(mt_tensor_const_data(number->v.tensor), (mt_dtype)number->v.tensor->dtype);
+
+    mt_scalar_store(element, d, s);
+    return !mt_scalar_is_true(mt_scalar_load(element, d));
+}
+
 /* A zero among the divisors of an integer division. The divisor is argument 1. Bools have no division at all, and without
    elements there is nothing to divide. */
 int mt_check_integer_division(mt_call *call)
@@ -92,25 +105,30 @@ int mt_check_integer_division(mt_call *call)
     for (int i = 0; i < 2; i++)
         if (call->arg[i].kind == MT_ARG_TENSOR && call->arg[i].v.tensor->numel == 0)
             return 0;
-    if (divisor->kind == MT_ARG_TENSOR) {
-        if (divisor->v.tensor->device.type != MT_DEVICE_CPU)
-            return 0;
+    if (divisor->kind == MT_ARG_TENSOR && divisor->v.tensor->device.type != MT_DEVICE_CPU)
+        return 0;
+    if (divisor->kind == MT_ARG_TENSOR && divisor->v.tensor->ndim > 0)
         zero = mt_cpu_any_zero(divisor->v.tensor);
-    } else {
-        zero = !mt_scalar_is_true(divisor->v.scalar);
-    }
+    else
+        zero = is_zero_as(d, divisor);
     return zero ? mt_error_set(MT_ERR_RUNTIME, "ZeroDivisionError") : 0;
 }
 
 int mt_check_pow(mt_call *call)
 {
     const mt_value *base = &call->arg[0], *exponent = &call->arg[1];
+    mt_dtype d;
 
     if (exponent->kind == MT_ARG_SCALAR && exponent->v.scalar.category <= MT_CAT_INT && base->kind == MT_ARG_TENSOR &&
         mt_dtype_is_integral((mt_dtype)base->v.tensor->dtype, true) && exponent->v.scalar.v.i < 0 &&
         !exponent->v.scalar.is_unsigned)
         return mt_error_set(MT_ERR_RUNTIME, "Integers to negative integer powers are not allowed.");
-    return 0;
+    if (exponent->kind != MT_ARG_SCALAR)
+        return 0;
+    if (common_dtype(&d, call, 0, 1) < 0)
+        return -1;
+    /* only integers and halves take the exponent as an element */
+    return mt_dtype_is_integral(d, false) || mt_dtype_size(d) == 2 ? mt_scalar_check(d, exponent->v.scalar) : 0;
 }
 
 int mt_check_polygamma(mt_call *call)
@@ -241,9 +259,18 @@ int mt_check_softshrink(mt_call *call)
     double lambd = mt_scalar_to_double(call->arg[1].v.scalar);
     mt_dtype d = operand_dtype(&call->arg[0]);
 
-    if (!(lambd >= 0))
+    double greatest = d == MT_DTYPE_f64    ? DBL_MAX
+                      : d == MT_DTYPE_bf16 ? 0x1.fep127
+                      : d == MT_DTYPE_f16  ? 65504.0
+                                           : (double)FLT_MAX;
+
+    if (!mt_dtype_is_float(d)) /* the kernel refuses it */
+        return 0;
+    if (mt_scalar_check(MT_DTYPE_f64, call->arg[1].v.scalar) < 0)
+        return -1;
+    if (!(lambd >= 0 && lambd <= greatest))
         return mt_error_set(MT_ERR_RUNTIME, "lambda must be in range [0, %g] for input dtype %s, but found %g",
-                            d == MT_DTYPE_f64 ? DBL_MAX : (double)FLT_MAX, mt_dtype_table[d].legacy, lambd);
+                            greatest, mt_dtype_table[d].legacy, lambd);
     return 0;
 }
 
@@ -388,4 +415,63 @@ int mt_check_binary_cross_entropy(mt_call *call)
         return mt_error_set(MT_ERR_RUNTIME, "Found dtype %s but expected %s", mt_dtype_table[target->dtype].legacy,
                             mt_dtype_table[self->dtype].legacy);
     return check_probabilities(self, "input") < 0 ? -1 : check_probabilities(target, "target");
+}
+
+/* float_power computes in double precision, whatever it is given, and casts nothing back. */
+int mt_check_float_power(mt_call *call)
+{
+    bool is_complex =
+        mt_dtype_is_complex(operand_dtype(&call->arg[0])) || mt_dtype_is_complex(operand_dtype(&call->arg[1]));
+    mt_dtype result = is_complex ? MT_DTYPE_c128 : MT_DTYPE_f64;
+    const mt_tensor *out = call->variant == MT_VARIANT_FUNCTION ? NULL : call->out[0];
+
+    if (!out || out->dtype == (uint8_t)result)
+        return 0;
+    return mt_error_set(
+        MT_ERR_RUNTIME, "the %s given to float_power%s has dtype %s but the operation's result requires dtype %s",
+        call->variant == MT_VARIANT_INPLACE ? "base" : "output", call->variant == MT_VARIANT_INPLACE ? "_" : "",
+        mt_dtype_table[out->dtype].legacy, mt_dtype_table[result].legacy);
+}
+
+int mt_check_correction(mt_call *call)
+{
+    for (int i = 0; i < call->n_args; i++)
+        if (call->arg[i].kind == MT_ARG_SCALAR && strcmp(call->op->args[i].name, "correction") == 0)
+            return mt_scalar_check(MT_DTYPE_f64, call->arg[i].v.scalar);
+    return 0;
+}
+
+/* --- memory --- */
+
+static int check_no_partial(const mt_call *call, const mt_value *a)
+{
+    for (int k = 0; call->variant != MT_VARIANT_FUNCTION && a->kind == MT_ARG_TENSOR && k < call->n_outs; k++)
+        if (call->out[k] && mt_assert_no_partial_overlap(call->out[k], a->v.tensor) < 0)
+            return -1;
+    return 0;
+}
+
+/* A given output may be an argument, but not share a part of its memory. */
+int mt_check_no_partial(mt_call *call)
+{
+    for (int i = 0; i < call->n_args; i++)
+        if (check_no_partial(call, &call->arg[i]) < 0)
+            return -1;
+    return 0;
+}
+
+int mt_check_no_partial_self(mt_call *call)
+{
+    return check_no_partial(call, &call->arg[0]);
+}
+
+int mt_check_foreach_scalar(mt_call *call)
+{
+    const mt_tensor *t = call->arg[1].v.tensor;
+
+    if (t->ndim == 0 && t->numel == 1)
+        return 0;
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "scalar tensor expected to be 0 dim but it has %d dimensions and %lld elements.", t->ndim,
+                        (long long)t->numel);
 }

@@ -195,7 +195,8 @@ int mt_impl_full(mt_tensor **out, mt_ints size, mt_scalar fill_value, mt_dtype d
 {
     *out = NULL;
     if (mt_factory_device(&device, device, MT_CPU, layout, pin_memory) < 0 ||
-        mt_tensor_new(out, dtype_or(dtype, mt_scalar_dtype(fill_value)), size.n, size.data, device) < 0)
+        mt_tensor_new(out, dtype_or(dtype, fill_value.is_unsigned ? MT_DTYPE_i64 : mt_scalar_dtype(fill_value)), size.n,
+                      size.data, device) < 0)
         return -1;
     return fill_new(out, fill_value);
 }

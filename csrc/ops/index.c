@@ -309,6 +309,8 @@ int mt_impl_index(mt_tensor **out, mt_tensor *self, mt_tensors indices)
 
     *out = NULL;
     MT_REQUIRE(indices.n > 0, MT_ERR_INDEX, "at least one index must be provided");
+    MT_REQUIRE(self->dtype != MT_DTYPE_f4e2m1fnx2, MT_ERR_NOT_IMPLEMENTED, "\"index_cpu\" not implemented for '%s'",
+               mt_dtype_table[self->dtype].legacy);
     if (is_whole_mask(self, indices))
         return mt_impl_masked_select(out, self, indices.data[0]);
     MT_TRY(resolve(&list, self, indices));

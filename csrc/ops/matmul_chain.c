@@ -154,16 +154,21 @@ fail:
 
 int mt_impl_chain_matmul(mt_tensor **out, mt_tensors matrices)
 {
+    static bool is_warned;
     int rc = -1;
 
     *out = NULL;
+    MT_TRY(
+        mt_warn_once(&is_warned, MT_WARN_USER,
+                     "torch.chain_matmul is deprecated: use torch.linalg.multi_dot, which takes a list of two or more "
+                     "tensors."));
     MT_REQUIRE(matrices.n > 0, MT_ERR_RUNTIME, "chain_matmul(): Expected one or more matrices");
     for (int i = 0; i < matrices.n; i++)
-        MT_REQUIRE(matrices.data[i]->ndim == 2, MT_ERR_RUNTIME,
-                   "Tensor dimension is %d, expected 2 for chain_matmul argument %d", matrices.data[i]->ndim, i);
+        MT_REQUIRE(matrices.data[i]->ndim == 2, MT_ERR_RUNTIME, "Tensor dimension is %d, expected 2 instead.",
+                   matrices.data[i]->ndim);
     if (matrices.n == 1)
         return mt_clone(out, matrices.data[0], -1);
-    MT_TRY(check_factors(matrices, "chain_matmul"));
+    MT_TRY(check_factors(matrices, "multi_dot"));
     rc = mt_linalg_multi_dot(out, matrices);
 fail:
     return rc;

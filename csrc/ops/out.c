@@ -10,6 +10,19 @@
 /* of the generated ops.h */
 int mt_copy_inplace(mt_tensor *self, mt_tensor *src, bool non_blocking);
 
+/* Ops with a slot of their own for what writes are counted there, so their copy is not. */
+static int copy_into(const mt_call *call, mt_tensor *out, mt_tensor *value)
+{
+    uint32_t saved = mt_thread.exclude;
+    int rc;
+
+    if (call->op->kernel[MT_KEY_VIEW_INPLACE])
+        mt_thread.exclude |= MT_KEY_BIT(MT_KEY_VIEW_INPLACE);
+    rc = mt_copy_inplace(out, value, false);
+    mt_thread.exclude = saved;
+    return rc;
+}
+
 int mt_out_assign(mt_call *call, int k, mt_tensor *value)
 {
     mt_tensor *out = call->out[k];
@@ -21,7 +34,8 @@ int mt_out_assign(mt_call *call, int k, mt_tensor *value)
         return 0;
     }
     if (out == value) { /* unchanged, but counted as written */
-        mt_tensor_bump_version(out);
+        if (!call->op->kernel[MT_KEY_VIEW_INPLACE])
+            mt_tensor_bump_version(out);
         return 0;
     }
     if (call->variant == MT_VARIANT_OUT && mt_thread.grad_mode &&
@@ -38,11 +52,11 @@ int mt_out_assign(mt_call *call, int k, mt_tensor *value)
     if (is_ordered)
         mt_shape_strides_like(stride, value);
     if (call->op->flags & MT_OPF_FACTORY) /* numbers from nothing: any shape and dtype will do */
-        return mt_tensor_resize(out, value->ndim, value->size) < 0 ? -1 : mt_copy_inplace(out, value, false);
+        return mt_tensor_resize(out, value->ndim, value->size) < 0 ? -1 : copy_into(call, out, value);
     if (mt_out_check(call, k, (mt_dtype)value->dtype, value->ndim, value->size, is_ordered ? stride : NULL,
                      value->device) < 0)
         return -1;
-    return mt_copy_inplace(out, value, false);
+    return copy_into(call, out, value);
 }
 
 int mt_out_take_options(mt_call *call, int dtype_arg, int device_arg)

@@ -179,10 +179,10 @@ int mt_pointwise_kernel(mt_call *call)
     loop = find_loop(call->op, &p);
     if (!loop)
         return mt_meta_refuse_dtype(call->op, p.row);
-    if (store_numbers(number, &p) < 0 || mt_pointwise_plan_output(call, &p, true) < 0)
+    if (store_numbers(number, &p) < 0 || mt_pointwise_params(&params, call->op, call->arg, p.loop, p.result) < 0 ||
+        mt_pointwise_plan_output(call, &p, true) < 0)
         return -1;
     out = call->out[0];
-    mt_pointwise_params(&params, call->op, call->arg, p.loop);
     if (p.device.type != MT_DEVICE_CPU) {
         if (out->numel > 0 && run_elsewhere(&p, out, number, loop, &params) < 0)
             return -1;

@@ -86,7 +86,7 @@ static inline const void *default_params(mt_loop_params *room, const mt_op *op, 
 
     if (op->pointwise->n_params != 1 || v->kind != MT_ARG_SCALAR || v->v.scalar.category != MT_CAT_INT ||
         v->v.scalar.v.i != 1) {
-        mt_pointwise_params(room, op, NULL, d);
+        (void)mt_pointwise_params(room, op, NULL, d, d);
         return room;
     }
     if (MT_UNLIKELY(!is_ready[d])) {

@@ -35,12 +35,12 @@ int mt_pointwise_plan_make(mt_pointwise_plan *p, const mt_call *call);
    result; the iterator casts. Otherwise it is replaced by a temporary. */
 int mt_pointwise_plan_output(mt_call *call, const mt_pointwise_plan *p, bool cast_in_loop);
 
-/* The numbers of a loop: up to MT_MAX_PARAMS values of the compute type of `row`. args NULL: the
-   defaults. */
+/* The numbers of a loop: up to MT_MAX_PARAMS values of the compute type of `row`, checked as the op says against it or
+   against `element`. args NULL: the defaults, which fit. */
 typedef struct mt_loop_params {
     MT_ALIGNED(16) char bytes[MT_MAX_PARAMS * 16];
 } mt_loop_params;
-void mt_pointwise_params(mt_loop_params *out, const mt_op *op, const mt_value *args, mt_dtype row);
+int mt_pointwise_params(mt_loop_params *out, const mt_op *op, const mt_value *args, mt_dtype row, mt_dtype element);
 /* The type a loop computes in: float for half and bfloat16. */
 static inline mt_dtype mt_compute_dtype(mt_dtype row)
 {

@@ -241,6 +241,13 @@ static int find_dtypes(mt_pointwise_plan *p, const mt_call *call)
         if (MT_UNLIKELY(p->in[i] ? !mt_cast_exists((mt_dtype)p->in[i]->dtype, p->row) : p->row == MT_DTYPE_f4e2m1fnx2))
             return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "\"copy_\" not implemented for '%s'",
                                 mt_dtype_table[MT_DTYPE_f4e2m1fnx2].legacy);
+    if (promote == MT_PROMOTE_COMPLEX && p->row == MT_DTYPE_f16 &&
+        (call->op->pointwise->dtypes >> MT_DTYPE_c32 & 1)) { /* the loop makes c64, which the iterator casts */
+        p->loop = MT_DTYPE_f32;
+        p->loop_dtype[0] = MT_DTYPE_c64;
+        p->loop_dtype[1] = p->loop_dtype[2] = MT_DTYPE_f32;
+        return 0;
+    }
     return MT_UNLIKELY(mt_dtype_is_shell(p->row)) ? borrow_loop(p, promote, has_condition) : 0;
 }
 
@@ -361,7 +368,12 @@ static mt_scalar number_of(const mt_value *v, mt_absent absent, mt_dtype row)
     }
 }
 
-void mt_pointwise_params(mt_loop_params *out, const mt_op *op, const mt_value *args, mt_dtype row)
+static int check_fit(mt_fit fit, mt_scalar s, mt_dtype compute, mt_dtype element)
+{
+    return fit == MT_FIT_ANY ? 0 : mt_scalar_check(fit == MT_FIT_ELEMENT ? element : compute, s);
+}
+
+int mt_pointwise_params(mt_loop_params *out, const mt_op *op, const mt_value *args, mt_dtype row, mt_dtype element)
 {
     const mt_pointwise_spec *spec = op->pointwise;
     mt_dtype compute = mt_compute_dtype(row);
@@ -370,8 +382,13 @@ void mt_pointwise_params(mt_loop_params *out, const mt_op *op, const mt_value *a
     for (int k = 0; k < spec->n_params; k++) {
         const mt_value *v = args ? &args[spec->param[k]] : &op->args[spec->param[k]].dflt;
 
-        mt_scalar_store(out->bytes + (size_t)k * size, compute, number_of(v, (mt_absent)spec->absent[k], row));
+        mt_scalar s = number_of(v, (mt_absent)spec->absent[k], row);
+
+        if (args && v->kind != MT_ARG_NONE && check_fit((mt_fit)spec->fit[k], s, compute, element) < 0)
+            return -1;
+        mt_scalar_store(out->bytes + (size_t)k * size, compute, s);
     }
+    return 0;
 }
 
 bool mt_pointwise_keeps_number(const mt_op *op)

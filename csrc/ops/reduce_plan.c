@@ -202,6 +202,9 @@ static int find_params(mt_reduce_plan *p, const mt_call *call)
         const char *name = call->op->args[spec->param[k]].name;
         double reduced = p->self->numel == 0 ? 0.0 : (double)p->count;
 
+        if (call->arg[spec->param[k]].kind == MT_ARG_SCALAR &&
+            mt_scalar_check(MT_DTYPE_f64, call->arg[spec->param[k]].v.scalar) < 0)
+            return -1;
         p->params[k] = number_of(call, spec->param[k]);
         if ((strcmp(name, "correction") == 0 || strcmp(name, "unbiased") == 0) && reduced - p->params[k] <= 0 &&
             mt_warn(MT_WARN_USER,

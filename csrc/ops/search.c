@@ -232,3 +232,12 @@ fail:
     mt_tensor_clear(&x);
     return rc;
 }
+
+int mt_check_bucketize(mt_call *call)
+{
+    const mt_tensor *boundaries = call->arg[1].v.tensor;
+
+    if (boundaries->ndim == 1)
+        return 0;
+    return mt_error_set(MT_ERR_RUNTIME, "boundaries tensor must be 1 dimension, but got dim(%d)", boundaries->ndim);
+}

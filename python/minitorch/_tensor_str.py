@@ -219,6 +219,10 @@ def _tensor_str(self, indent):
         if not PRINT_OPTS.edgeitems:
             return "[...]"
         self = get_summarized_data(self)
+    if dtype is torch.float4_e2m1fn_x2:  # an element is a pair of numbers; what is shown are its bytes
+        if ndim == 0:
+            self.item()
+        self, dtype = self.view(torch.uint8).to(torch.float32), torch.float32
     values = self.tolist()
     flat = _flatten(values, ndim) if ndim else [values]
     if dtype.is_floating_point:

@@ -245,11 +245,11 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
             )
         if p != "fro":
             raise RuntimeError("only valid string values are 'fro' and 'nuc', found %s" % p)
+        if dim is not None and not isinstance(dim, int):
+            len(dim)  # a sequence, not a tensor
         p = 2
     if isinstance(dim, int):
         dim = (dim,)
-    if dim is not None and len(dim) == 0:
-        dim = None
     p = 2 if p is None else p
     if out is None:
         return _C._linalg.linalg_vector_norm(input, p, dim, keepdim, dtype=dtype)

@@ -100,6 +100,43 @@ def test_owners_of_lent_memory_keep_its_size(torch):
     owner.extend(b"more")
 
 
+class Holder:
+    pass
+
+
+@pytest.mark.item("M3.01")
+@pytest.mark.minitorch_only(reason="PyTorch's collector does not see what keeps a storage alive")
+def test_a_storage_that_leads_back_to_its_tensor_is_collected(torch):
+    for direct in True, False:
+        x, h = torch.ones(2), Holder()
+        x.untyped_storage().owner = x if direct else h
+        h.x = x
+        dead = weakref.ref(x)
+        del x, h
+        gc.collect()
+        assert dead() is None
+
+
+@pytest.mark.item("M3.01")
+def test_what_refers_to_a_storage_keeps_its_attributes(torch):
+    x = torch.ones(2)
+    s = x.untyped_storage()
+    s.owner = x
+    del x
+    gc.collect()
+    assert s.owner.tolist() == [1, 1]
+    y = s.owner[1:]
+    del s
+    gc.collect()
+    assert y.untyped_storage().owner.tolist() == [1, 1]
+    del y.untyped_storage().owner
+    z = torch.tensor(0.0).set_(y.untyped_storage())
+    z.untyped_storage().other = y
+    del y
+    gc.collect()
+    assert z.untyped_storage().other.tolist() == [1]
+
+
 @pytest.mark.item("M3.05")
 def test_records_in_files(torch, tmp_path):
     path = str(tmp_path / "record")

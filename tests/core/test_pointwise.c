@@ -62,7 +62,7 @@ static const mt_arg_spec add_args[] = {
     {.name = "alpha", .kind = MT_ARG_SCALAR, .dflt = {MT_ARG_SCALAR, {.scalar = {MT_CAT_INT, 0, {1}}}}},
 };
 static const mt_pointwise_spec add_spec = {
-    MT_FAMILY_BINARY, MT_PROMOTE_DEFAULT, 0, 2, {0, 1}, 1, {2}, 0xffff, 0.25f, false, {0}};
+    MT_FAMILY_BINARY, MT_PROMOTE_DEFAULT, 0, 2, {0, 1}, 1, {2}, 0xffff, 0.25f, false, {0}, {0}};
 static const mt_op add = {
     .name = "add",
     .overload = "Tensor",
@@ -79,7 +79,7 @@ static const mt_op plus = {.name = "plus",
                            .pointwise = &add_spec,
                            .kernel = {[MT_KEY_CPU] = mt_pointwise_kernel}};
 static const mt_pointwise_spec neg_spec = {
-    MT_FAMILY_UNARY, MT_PROMOTE_FLOAT, 0, 1, {0}, 0, {0}, 0xffff, 0.25f, false, {0}};
+    MT_FAMILY_UNARY, MT_PROMOTE_FLOAT, 0, 1, {0}, 0, {0}, 0xffff, 0.25f, false, {0}, {0}};
 static const mt_op neg = {.name = "neg",
                           .args = add_args,
                           .n_args = 1,
@@ -88,7 +88,7 @@ static const mt_op neg = {.name = "neg",
                           .meta = mt_meta_pointwise,
                           .kernel = {[MT_KEY_CPU] = mt_pointwise_kernel}};
 static const mt_pointwise_spec less_spec = {
-    MT_FAMILY_COMPARE, MT_PROMOTE_COMPARE, 0, 2, {0, 1}, 0, {0}, 0xffff, 0.25f, false, {0}};
+    MT_FAMILY_COMPARE, MT_PROMOTE_COMPARE, 0, 2, {0, 1}, 0, {0}, 0xffff, 0.25f, false, {0}, {0}};
 static const mt_op less = {.name = "lt",
                            .args = add_args,
                            .n_args = 2,
@@ -96,7 +96,7 @@ static const mt_op less = {.name = "lt",
                            .pointwise = &less_spec,
                            .kernel = {[MT_KEY_CPU] = mt_pointwise_kernel}};
 static const mt_pointwise_spec where_spec = {
-    MT_FAMILY_TERNARY, MT_PROMOTE_WHERE, 0, 3, {0, 1, 2}, 0, {0}, 0xffff, 0.25f, false, {0}};
+    MT_FAMILY_TERNARY, MT_PROMOTE_WHERE, 0, 3, {0, 1, 2}, 0, {0}, 0xffff, 0.25f, false, {0}, {0}};
 static const mt_op where = {.name = "where",
                             .args = add_args,
                             .n_args = 3,

@@ -63,11 +63,9 @@ static int run(const mt_product *p, mt_tensor *const *tensors, int n)
 /* RuntimeError when a factor does not fit the dtype ("value cannot be converted to type float without overflow"). */
 static int check_factors(mt_dtype dtype, mt_scalar beta, mt_scalar alpha)
 {
-    char element[16];
-
-    if (mt_scalar_store_checked(element, dtype, beta) < 0)
-        return -1;
-    return mt_scalar_store_checked(element, dtype, alpha);
+    if (dtype == MT_DTYPE_f16 || dtype == MT_DTYPE_bf16) /* they stay unrounded */
+        dtype = MT_DTYPE_f32;
+    return mt_scalar_check(dtype, beta) < 0 || mt_scalar_check(dtype, alpha) < 0 ? -1 : 0;
 }
 
 /* What the factor is once it has the dtype: a fraction of an integer is lost. */

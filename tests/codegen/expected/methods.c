@@ -28,6 +28,7 @@ static const mt_op *const overloads_numel_18[] = {&mt_op_table[MT_OP_numel]};
 static const mt_op *const overloads_unbind_19[] = {&mt_op_table[MT_OP_unbind]};
 static const mt_op *const overloads_fill_inplace_21[] = {&mt_op_table[MT_OP_fill_inplace]};
 static const mt_op *const overloads_later_22[] = {&mt_op_table[MT_OP_later]};
+static const mt_op *const overloads_multiply_23[] = {&mt_op_table[MT_OP_mul]};
 
 const mt_py_func mt_py_func_table[] = {
     {"hypot", overloads_hypot_0, 1, MT_VARIANT_FUNCTION, 1, 0, "", 0},
@@ -53,9 +54,9 @@ const mt_py_func mt_py_func_table[] = {
     {"unbind", overloads_unbind_19, 1, MT_VARIANT_FUNCTION, 0, 0, "", 20},
     {"fill_", overloads_fill_inplace_21, 1, MT_VARIANT_INPLACE, 1, 0, "", 21},
     {"later", overloads_later_22, 1, MT_VARIANT_FUNCTION, 0, 0, "", 22},
-    {"multiply", overloads_mul_14, 2, MT_VARIANT_FUNCTION, 1, 0, "", 23},
-    {"multiply", overloads_mul_14, 2, MT_VARIANT_FUNCTION, 0, 1, "", 24},
-    {"multiply_", overloads_mul_14, 2, MT_VARIANT_INPLACE, 1, 0, "", 25},
+    {"multiply", overloads_multiply_23, 1, MT_VARIANT_FUNCTION, 1, 0, "", 23},
+    {"multiply", overloads_multiply_23, 1, MT_VARIANT_FUNCTION, 0, 1, "", 24},
+    {"multiply_", overloads_multiply_23, 1, MT_VARIANT_INPLACE, 1, 0, "", 25},
 };
 const int mt_py_func_count = 26;
 

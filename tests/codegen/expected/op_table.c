@@ -13,7 +13,7 @@ static const mt_arg_spec hypot_args[] = {
 };
 
 static const mt_pointwise_spec hypot_pointwise = {MT_FAMILY_BINARY, MT_PROMOTE_DEFAULT, 0, 2, {0, 1}, 0, {0},
-    1 << MT_DTYPE_f16 | 1 << MT_DTYPE_bf16 | 1 << MT_DTYPE_f32 | 1 << MT_DTYPE_f64, 4.0f, false, {0}};
+    1 << MT_DTYPE_f16 | 1 << MT_DTYPE_bf16 | 1 << MT_DTYPE_f32 | 1 << MT_DTYPE_f64, 4.0f, false, {0}, {0}};
 
 /* sample.yaml:13 sum.dim_IntList */
 static const mt_arg_spec sum_args[] = {
@@ -65,7 +65,7 @@ static const mt_arg_spec mul_args[] = {
 };
 
 static const mt_pointwise_spec mul_pointwise = {MT_FAMILY_BINARY, MT_PROMOTE_DEFAULT, 1, 2, {0, 1}, 0, {0},
-    1 << MT_DTYPE_f16 | 1 << MT_DTYPE_bf16 | 1 << MT_DTYPE_f32 | 1 << MT_DTYPE_f64, 0.3f, false, {0}};
+    1 << MT_DTYPE_f16 | 1 << MT_DTYPE_bf16 | 1 << MT_DTYPE_f32 | 1 << MT_DTYPE_f64, 0.3f, false, {0}, {0}};
 
 static const mt_arg_spec mul_args_old0[] = {
     {"other", MT_ARG_TENSOR, MT_ARGF_NUMBER, 0, 1, NULL, {MT_ARG_NONE, {.tensor = NULL}}},
@@ -79,7 +79,7 @@ static const mt_arg_spec div_args[] = {
 };
 
 static const mt_pointwise_spec div_pointwise = {MT_FAMILY_BINARY, MT_PROMOTE_DEFAULT, 2, 2, {0, 1}, 0, {0},
-    1 << MT_DTYPE_f16 | 1 << MT_DTYPE_bf16 | 1 << MT_DTYPE_f32 | 1 << MT_DTYPE_f64, 0.3f, false, {0}};
+    1 << MT_DTYPE_f16 | 1 << MT_DTYPE_bf16 | 1 << MT_DTYPE_f32 | 1 << MT_DTYPE_f64, 0.3f, false, {0}, {0}};
 
 /* sample.yaml:78 add */
 static const mt_arg_spec add_args[] = {
@@ -88,7 +88,7 @@ static const mt_arg_spec add_args[] = {
 };
 
 static const mt_pointwise_spec add_pointwise = {MT_FAMILY_BINARY, MT_PROMOTE_DEFAULT, 3, 2, {0, 1}, 0, {0},
-    1 << MT_DTYPE_f16 | 1 << MT_DTYPE_bf16 | 1 << MT_DTYPE_f32 | 1 << MT_DTYPE_f64, 0.3f, false, {0}};
+    1 << MT_DTYPE_f16 | 1 << MT_DTYPE_bf16 | 1 << MT_DTYPE_f32 | 1 << MT_DTYPE_f64, 0.3f, false, {0}, {0}};
 
 /* sample.yaml:84 cat */
 static const mt_arg_spec cat_args[] = {
