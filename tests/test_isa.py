@@ -26,6 +26,7 @@ def near(a, b, dtype):
     eps = {
         "float16": 2**-10,
         "bfloat16": 2**-7,
+        "complex32": 2**-10,
         "float32": 2**-23,
         "float64": 2**-52,
         "complex64": 2**-23,
