@@ -109,7 +109,8 @@ static MT_NOINLINE int odd_numel(int64_t *out, mt_tensor *t, const int64_t *size
         return -1;
     if (mt_shape_numel(out, t->ndim, size, mt_tensor_itemsize(t)) < 0)
         return -1;
-    memcpy(t->size, size, t->ndim * sizeof(size[0]));
+    if (t->ndim)
+        memcpy(t->size, size, t->ndim * sizeof(size[0]));
     mt_shape_contiguous_strides(t->stride, t->ndim, size);
     return 0;
 }
