@@ -120,6 +120,11 @@ typedef struct mt_geometry {
     uint8_t ndim, dtype;
     uint16_t flags; /* CONJ and NEG count */
 } mt_geometry;
+static inline mt_geometry mt_geometry_of(const mt_tensor *t)
+{
+    return (mt_geometry){t->size, t->stride, t->offset, t->ndim, t->dtype, t->flags};
+}
+
 /* The view that `view` is of a base at base_offset, taken of root, which is laid out like that
    base. Recorded as the caller records. */
 int mt_view_replay(mt_tensor **out, mt_tensor *root, int64_t base_offset, const mt_geometry *view);

@@ -121,11 +121,6 @@ fail:
 
 /* --- reading and setting --- */
 
-static mt_geometry geometry_of(const mt_tensor *t)
-{
-    return (mt_geometry){t->size, t->stride, t->offset, t->ndim, t->dtype, t->flags};
-}
-
 static mt_tensor *own_tangent(const mt_tensor *t)
 {
     return t->autograd && t->autograd->dual ? t->autograd->dual->tangent : NULL;
@@ -134,7 +129,7 @@ static mt_tensor *own_tangent(const mt_tensor *t)
 /* To be called with tangents paused. */
 static int tangent_of_base(mt_tensor **out, mt_tensor *t)
 {
-    mt_geometry view = geometry_of(t);
+    mt_geometry view = mt_geometry_of(t);
     mt_grad_scope scope = mt_grad_scope_enter(mt_thread.grad_mode);
     int rc = mt_view_replay(out, own_tangent(t->base), t->base->offset, &view);
 
@@ -150,10 +145,10 @@ static int attach(mt_tensor *t, mt_tensor **tangent)
 
     if (mt_autograd_meta(&m, t) < 0)
         return -1;
-    if (m->dual)
-        mt_forward_drop(t);
     if (mt_malloc(&block, sizeof(*d)) < 0)
         return -1;
+    if (m->dual)
+        mt_forward_drop(t);
     d = block;
     *d = (mt_dual){mt_tensor_move(tangent), t, duals, &duals};
     if (duals)

@@ -14,7 +14,7 @@
 
 static bool has_tangent(const mt_tensor *t)
 {
-    return t && ((t->base ? t->keys | t->base->keys : t->keys) & MT_KEYS_DUAL);
+    return t && (mt_tensor_keys(t) & MT_KEYS_DUAL);
 }
 
 static bool any_tangent(const mt_call *call)

@@ -102,11 +102,6 @@ int mt_autograd_check_rebase(mt_tensor *t, const mt_node *node)
 
 /* --- views again --- */
 
-static mt_geometry geometry_of(const mt_tensor *t)
-{
-    return (mt_geometry){t->size, t->stride, t->offset, t->ndim, t->dtype, t->flags};
-}
-
 static bool is_all_of(const mt_tensor *root, const mt_geometry *view, int64_t offset)
 {
     if (root->ndim != view->ndim || root->offset != offset)
@@ -195,7 +190,7 @@ fail:
 /* The history of a view whose base or sibling was changed: that of the same view, taken now. */
 MT_NOINLINE static int renew_history(mt_node **out, mt_tensor *t)
 {
-    mt_geometry view = geometry_of(t);
+    mt_geometry view = mt_geometry_of(t);
     mt_grad_scope scope;
     mt_tensor *again = NULL;
     int rc = -1;
@@ -304,7 +299,7 @@ static const mt_node_ops copy_slices_ops = {copy_slices_name, copy_slices_run, c
 
 static int64_t *store_geometry(mt_geometry *g, const mt_tensor *t, int64_t *room)
 {
-    *g = geometry_of(t);
+    *g = mt_geometry_of(t);
     memcpy(room, t->size, t->ndim * sizeof(int64_t));
     memcpy(room + t->ndim, t->stride, t->ndim * sizeof(int64_t));
     g->size = room;

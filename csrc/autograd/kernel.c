@@ -509,21 +509,14 @@ int mt_autograd_short_view(mt_call *call)
 
 int mt_autograd_short(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
 {
-    enum { LAZY = MT_FLAG_CONJ | MT_FLAG_NEG, CARE = MT_STORAGE_SHRUNK | MT_STORAGE_COW };
     const uint32_t known = MT_KEY_BIT(MT_KEY_CPU) | MT_KEY_BIT(MT_KEY_AUTOGRAD);
-    uint32_t keys = a->keys | (a->base ? a->base->keys & MT_KEYS_TRACKED : 0), flags = a->flags;
-    uint32_t care = a->storage->flags;
+    uint32_t keys = mt_tensor_keys(a) | (b ? mt_tensor_keys(b) : 0);
     mt_call call;
-    int n = 1, rc = -1;
+    int n = b ? 2 : 1, rc = -1;
 
-    if (b) {
-        keys |= b->keys | (b->base ? b->base->keys & MT_KEYS_TRACKED : 0);
-        flags |= b->flags;
-        care |= b->storage->flags;
-        n = 2;
-    }
     if (keys != known || !mt_thread.grad_mode || (mt_thread.slow | mt_thread.include | mt_thread.exclude) ||
-        (flags & LAZY) || (care & CARE) || op->kernel[MT_KEY_AUTOGRAD] != mt_autograd_kernel || !op->grad)
+        mt_tensor_needs_care(a) || (b && mt_tensor_needs_care(b)) ||
+        op->kernel[MT_KEY_AUTOGRAD] != mt_autograd_kernel || !op->grad)
         return 0;
     mt_call_init(&call, op, MT_VARIANT_FUNCTION);
     call.keys = keys;

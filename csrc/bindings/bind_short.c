@@ -60,9 +60,8 @@ static inline int short_pointwise(PyObject **result, const mt_py_func *f, PyObje
 /* Nothing but recording happens between the call and the view. */
 static inline bool is_plain_source(uint32_t *keys, const mt_tensor *t)
 {
-    *keys = t->keys | (t->base ? t->base->keys & MT_KEYS_TRACKED : 0);
-    return !(*keys & ~(MT_KEY_BIT(MT_KEY_CPU) | MT_KEY_BIT(MT_KEY_AUTOGRAD))) &&
-           !(t->flags & (MT_FLAG_CONJ | MT_FLAG_NEG)) && !(t->storage->flags & (MT_STORAGE_SHRUNK | MT_STORAGE_COW)) &&
+    *keys = mt_tensor_keys(t);
+    return !(*keys & ~(MT_KEY_BIT(MT_KEY_CPU) | MT_KEY_BIT(MT_KEY_AUTOGRAD))) && !mt_tensor_needs_care(t) &&
            !(mt_thread.include | mt_thread.exclude);
 }
 

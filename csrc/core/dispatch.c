@@ -21,11 +21,9 @@ enum { LAZY = MT_FLAG_CONJ | MT_FLAG_NEG };
 
 static inline uint32_t keys_of(const mt_tensor *t)
 {
-    uint32_t keys = t->keys;
+    uint32_t keys = mt_tensor_keys(t);
 
-    if (t->base)
-        keys |= t->base->keys & MT_KEYS_TRACKED;
-    if (MT_UNLIKELY((t->flags & LAZY) || (t->storage->flags & (MT_STORAGE_SHRUNK | MT_STORAGE_COW))))
+    if (MT_UNLIKELY(mt_tensor_needs_care(t)))
         keys |= NEEDS_CARE;
     if (MT_UNLIKELY(mt_dtype_is_shell((mt_dtype)t->dtype)))
         keys |= MT_KEYS_SHELL;

@@ -38,10 +38,23 @@ int mt_redispatch(mt_call *call, mt_key key);
 /* Key bits of the tensors of a frame. Those of a view include the AUTOGRAD bit of its base. */
 uint32_t mt_call_keys(const mt_call *call);
 
+/* The keys of a tensor for dispatch: a view is differentiated when its base is. */
+static inline uint32_t mt_tensor_keys(const mt_tensor *t)
+{
+    return t->base ? t->keys | (t->base->keys & MT_KEYS_TRACKED) : t->keys;
+}
+
 /* Somebody differentiates what is done with this tensor. */
 static inline bool mt_tensor_is_tracked(const mt_tensor *t)
 {
-    return ((t->base ? t->keys | t->base->keys : t->keys) & MT_KEYS_TRACKED) != 0;
+    return (mt_tensor_keys(t) & MT_KEYS_TRACKED) != 0;
+}
+
+/* Not to be handed to a kernel as it is: lazy conjugate and negative bits, a storage that was shrunk, or one that shares its
+   bytes with lazy clones. */
+static inline bool mt_tensor_needs_care(const mt_tensor *t)
+{
+    return (t->flags & (MT_FLAG_CONJ | MT_FLAG_NEG)) || (t->storage->flags & (MT_STORAGE_SHRUNK | MT_STORAGE_COW));
 }
 
 /* The ADInplaceOrView kernel of every op: bumps versions of written tensors, marks views of list results

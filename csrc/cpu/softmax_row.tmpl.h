@@ -136,7 +136,7 @@ static void ROW(long_row)(T *out, const T *x, int64_t n, bool is_log)
 }
 
 /* A few rows of a few elements: column by column, a row per lane, with the sums in the same order. */
-static void ROW(small_square)(T *out, const T *x, int64_t n_rows, int64_t n, bool is_log)
+static void ROW(small_square)(T *out, const T *x, int64_t n_rows, int64_t n)
 {
     T e[SMALL][SMALL], d[SMALL][SMALL], top[SMALL], sum[SMALL];
 
@@ -159,16 +159,16 @@ static void ROW(small_square)(T *out, const T *x, int64_t n_rows, int64_t n, boo
         for (int r = 0; r < SMALL; r++)
             sum[r] += e[c][r];
     for (int r = 0; r < SMALL; r++)
-        sum[r] = is_log ? LOG(sum[r]) : 1 / sum[r];
+        sum[r] = 1 / sum[r];
     for (int64_t r = 0; r < n_rows; r = one_more(r))
         for (int64_t c = 0; c < n; c = one_more(c))
-            out[r * n + c] = is_log ? d[c][r] - sum[r] : e[c][r] * sum[r];
+            out[r * n + c] = e[c][r] * sum[r];
 }
 
 void MT_ISA_NAME(ROW(mt_softmax_rows))(T *out, const T *x, int64_t n_rows, int64_t n, bool is_log)
 {
     if (n <= SMALL && n_rows <= SMALL && n_rows > 1 && !is_log) {
-        ROW(small_square)(out, x, n_rows, n, false);
+        ROW(small_square)(out, x, n_rows, n);
         return;
     }
     if (n <= SHORT) {

@@ -11,12 +11,6 @@
 
 enum { SPECIAL = MT_FLAG_CONJ | MT_FLAG_NEG | MT_FLAG_WRAPPED_NUMBER };
 
-/* Key bits that matter, the base's included. */
-static inline uint32_t keys_of(const mt_tensor *t)
-{
-    return t->base ? t->keys | (t->base->keys & MT_KEYS_TRACKED) : t->keys;
-}
-
 static inline bool is_plain(const mt_tensor *t)
 {
     return (t->flags & (MT_FLAG_CONTIGUOUS | SPECIAL)) == MT_FLAG_CONTIGUOUS &&
@@ -64,7 +58,7 @@ static bool can_write(const mt_tensor *out, const mt_tensor *like, mt_dtype dtyp
                       const mt_tensor *b)
 {
     if (!is_plain(out) || (out->storage->flags & MT_STORAGE_COW) || out->dtype != (uint8_t)dtype ||
-        (out->flags & MT_FLAG_INFERENCE) || !records_nothing(keys_of(out), true) || !same_shape(out, like))
+        (out->flags & MT_FLAG_INFERENCE) || !records_nothing(mt_tensor_keys(out), true) || !same_shape(out, like))
         return false;
     return (out == a || out->storage != a->storage) && (!b || out == b || out->storage != b->storage);
 }
@@ -148,7 +142,7 @@ int mt_fast_binary(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_tensor *b)
     mt_loop_fn *loop;
 
     if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 2 || a->dtype != b->dtype || !is_plain(a) ||
-                    !is_plain(b) || !records_nothing(keys_of(a) | keys_of(b), false)))
+                    !is_plain(b) || !records_nothing(mt_tensor_keys(a) | mt_tensor_keys(b), false)))
         return 0;
     if (!same_shape(a, b)) {
         if (mt_compute_dtype(d) != d) /* half types keep a single operand unrounded */
@@ -180,7 +174,7 @@ int mt_fast_binary_scalar(mt_tensor **out, const mt_op *op, mt_tensor *a, mt_sca
     mt_loop_fn *loop;
 
     if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 2 || (op->flags & MT_OPF_CHECKED) || !is_plain(a) ||
-                    !records_nothing(keys_of(a), false)))
+                    !records_nothing(mt_tensor_keys(a), false)))
         return 0;
     if (b.category > (uint8_t)mt_dtype_category(d) || b.is_unsigned || mt_compute_dtype(d) != d)
         return 0;
@@ -202,7 +196,8 @@ int mt_fast_unary(mt_tensor **out, const mt_op *op, mt_tensor *a)
     mt_dtype d = (mt_dtype)a->dtype, result;
     mt_loop_fn *loop;
 
-    if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 1 || !is_plain(a) || !records_nothing(keys_of(a), false)))
+    if (MT_UNLIKELY(mt_thread.slow || !spec || spec->n_in != 1 || !is_plain(a) ||
+                    !records_nothing(mt_tensor_keys(a), false)))
         return 0;
     if ((op->flags & MT_OPF_CHECKED) && !mt_dtype_is_float(d))
         return 0;

@@ -85,6 +85,16 @@ def split_aux(output, has_aux, who):
     return output
 
 
+def _call(func, args, kwargs, argnums, has_aux, who):
+    """(starts of the arguments at argnums, what makes a tree of such, output, aux) of a call that is recorded."""
+    chosen, replace = pick(args, argnums, who)
+    leaves, rebuild = flatten(chosen)
+    check_tensors(leaves, who, "the arguments at argnums")
+    started = start(leaves)
+    output, aux = split_aux(func(*replace(rebuild(started)), **kwargs), has_aux, who)
+    return started, rebuild, output, aux
+
+
 def grads_of(outputs, started, weights=None, retain=True):
     """Gradients with history, zeros where nothing depends on an argument."""
     pairs = [
@@ -116,12 +126,8 @@ def grad_and_value(func, argnums=0, has_aux=False):
     def wrapper(*args, **kwargs):
         who = "grad_and_value(f)(*args)"
         recording = torch.is_grad_enabled()
-        chosen, replace = pick(args, argnums, who)
-        leaves, rebuild = flatten(chosen)
-        check_tensors(leaves, who, "the arguments at argnums")
         with torch.enable_grad():
-            started = start(leaves)
-            output, aux = split_aux(func(*replace(rebuild(started)), **kwargs), has_aux, who)
+            started, rebuild, output, aux = _call(func, args, kwargs, argnums, has_aux, who)
             if not isinstance(output, torch.Tensor):
                 raise RuntimeError("%s: Expected f(*args) to return a Tensor, got %s" % (who, type(output)))
             if output.dim() != 0:
@@ -229,12 +235,8 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     def wrapper(*args, **kwargs):
         who = "jacrev(f)(*args)"
         recording = torch.is_grad_enabled()
-        chosen, replace = pick(args, argnums, who)
-        leaves, rebuild = flatten(chosen)
-        check_tensors(leaves, who, "the arguments at argnums")
         with torch.enable_grad():
-            started = start(leaves)
-            output, aux = split_aux(func(*replace(rebuild(started)), **kwargs), has_aux, who)
+            started, rebuild, output, aux = _call(func, args, kwargs, argnums, has_aux, who)
             outputs, rebuild_output = flatten(output)
             check_tensors(outputs, who, "the output of f")
             matrix = rebuild_output([rebuild(_rows(out, started)) for out in outputs])
