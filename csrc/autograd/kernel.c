@@ -102,6 +102,10 @@ bool mt_record_survey(int *n_edges, const mt_call *call, const mt_grad *grad)
     bool any = false;
     int n = 0;
 
+    if (grad->n_inputs == 1 && grad->backward && call->arg[grad->input[0]].kind == MT_ARG_TENSOR) { /* most often */
+        *n_edges = 1;
+        return requires_grad(call->arg[grad->input[0]].v.tensor);
+    }
     for (int i = 0; i < grad->n_inputs; i++) {
         const mt_value *a = &call->arg[grad->input[i]];
 
@@ -200,11 +204,14 @@ int64_t mt_record_survey_saved(const mt_call *call, const mt_grad *grad)
     return n;
 }
 
-static void save_numbers(mt_saver *s, int k, uint8_t kind, const void *data, int n)
+static inline void save_numbers(mt_saver *s, int k, uint8_t kind, const void *data, int n)
 {
     mt_saved *slot = &s->node->saved[k];
 
-    memcpy(s->room, data, (size_t)n * sizeof(int64_t));
+    if (n == 1 || n == 2) /* no call for the sizes of small views */
+        memcpy(s->room, data, sizeof(int64_t)), memcpy(s->room + n - 1, (const int64_t *)data + n - 1, sizeof(int64_t));
+    else
+        memcpy(s->room, data, (size_t)n * sizeof(int64_t));
     slot->value.kind = kind;
     slot->inside = true;
     if (kind == MT_ARG_FLOATS)
@@ -336,12 +343,12 @@ static int save_results(mt_saver *s)
 
 /* --- functions and views --- */
 
-static int64_t survey_outputs(bool *any, const mt_call *call)
+static MT_ALWAYS_INLINE int64_t survey_outputs(bool *any, const mt_call *call, const int n_outs)
 {
     int64_t dims = 0;
 
     *any = false;
-    for (int i = 0; i < call->n_outs; i++) {
+    for (int i = 0; i < n_outs; i++) {
         const mt_tensor *t = call->out[i];
 
         if (!t)
@@ -364,37 +371,42 @@ static bool is_input(const mt_call *call, const mt_grad *grad, const mt_tensor *
     return false;
 }
 
-static int record(mt_call *call, int n_edges)
+/* n_outs is that of the call; where it is one, the compiler knows. */
+static MT_ALWAYS_INLINE int record_outs(mt_call *call, int n_edges, const int n_outs)
 {
     const mt_grad *grad = call->op->grad;
     mt_saver s = {call, grad, NULL, NULL, 0, NULL};
     bool any;
-    int64_t dims = survey_outputs(&any, call);
+    int64_t dims = survey_outputs(&any, call, n_outs);
     mt_node *n = NULL;
     int rc = -1;
 
-    if (!any || (call->n_outs == 1 && is_input(call, grad, call->out[0])))
+    if (!any || (n_outs == 1 && is_input(call, grad, call->out[0])))
         return 0;
-    MT_TRY(
-        mt_node_new(&n, &op_node_ops, n_edges, grad->n_saved, call->n_outs, dims + mt_record_survey_saved(call, grad)));
+    MT_TRY(mt_node_new(&n, &op_node_ops, n_edges, grad->n_saved, n_outs, dims + mt_record_survey_saved(call, grad)));
     n->op = call->op;
     MT_TRY(mt_node_created(n));
     s.node = n;
-    for (int i = 0; i < call->n_outs; i++)
+    for (int i = 0; i < n_outs; i++)
         mt_node_set_input(n, i, call->out[i]);
     s.room = (int64_t *)(n->input + n->n_inputs) + dims;
     MT_TRY(connect(&s.needed, n, call, grad));
     MT_TRY(mt_record_inputs(&s));
     if (grad->keeps_result)
         MT_TRY(save_results(&s));
-    for (int i = 0; i < call->n_outs; i++)
+    for (int i = 0; i < n_outs; i++)
         if (n->input[i].takes_grad && !(i < MT_MAX_OUTS && (grad->constant >> i & 1)) &&
-            (call->n_outs == 1 || !is_input(call, grad, call->out[i])))
+            (n_outs == 1 || !is_input(call, grad, call->out[i])))
             MT_TRY(mt_autograd_set_edge(call->out[i], n, (uint32_t)i));
     rc = 0;
 fail:
     mt_node_clear(&n);
     return rc;
+}
+
+static int record(mt_call *call, int n_edges)
+{
+    return MT_LIKELY(call->n_outs == 1) ? record_outs(call, n_edges, 1) : record_outs(call, n_edges, call->n_outs);
 }
 
 /* --- in-place and out= forms --- */

@@ -12,7 +12,7 @@
 
 static mt_pool meta_pool = MT_POOL_INIT(sizeof(mt_autograd), 1024);
 
-int mt_autograd_meta(mt_autograd **out, mt_tensor *t)
+static inline int ensure_meta(mt_autograd **out, mt_tensor *t)
 {
     mt_autograd *m = t->autograd;
     void *block;
@@ -27,6 +27,11 @@ int mt_autograd_meta(mt_autograd **out, mt_tensor *t)
     }
     *out = m;
     return 0;
+}
+
+int mt_autograd_meta(mt_autograd **out, mt_tensor *t)
+{
+    return ensure_meta(out, t);
 }
 
 /* Called by core when the tensor dies. */
@@ -233,7 +238,7 @@ int mt_autograd_set_grad(mt_tensor *t, mt_tensor *grad)
 
 /* --- history --- */
 
-int mt_autograd_accumulator(mt_node **out, mt_tensor *t)
+static inline int find_accumulator(mt_node **out, mt_tensor *t)
 {
     mt_autograd *m = t->autograd;
 
@@ -255,6 +260,11 @@ int mt_autograd_accumulator(mt_node **out, mt_tensor *t)
     return 0;
 }
 
+int mt_autograd_accumulator(mt_node **out, mt_tensor *t)
+{
+    return find_accumulator(out, t);
+}
+
 int mt_autograd_edge(mt_edge *out, mt_tensor *t)
 {
     mt_node *n;
@@ -262,13 +272,14 @@ int mt_autograd_edge(mt_edge *out, mt_tensor *t)
     *out = (mt_edge){NULL, 0};
     if (!mt_tensor_requires_grad(t))
         return 0;
-    if (mt_autograd_grad_fn(&n, t) < 0)
+    n = t->autograd && !t->base ? t->autograd->grad_fn : NULL;
+    if (t->base && mt_autograd_grad_fn(&n, t) < 0)
         return -1;
     if (n) {
         *out = (mt_edge){mt_node_ref(n), t->autograd->output_nr};
         return 0;
     }
-    return mt_autograd_accumulator(&out->node, t);
+    return find_accumulator(&out->node, t);
 }
 
 /* The tensor's history is `node` from now on; a retained gradient follows. Takes a new reference.
@@ -278,7 +289,7 @@ int mt_autograd_set_edge(mt_tensor *t, mt_node *node, uint32_t output_nr)
     mt_autograd *m;
     mt_node *old;
 
-    if (mt_autograd_meta(&m, t) < 0)
+    if (ensure_meta(&m, t) < 0)
         return -1;
     if (MT_UNLIKELY(m->retains_grad) && mt_hook_move_retain(m, m->grad_fn, node, output_nr) < 0)
         return -1;

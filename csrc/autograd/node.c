@@ -67,7 +67,9 @@ int mt_node_new(mt_node **out, const mt_node_ops *ops, int n_edges, int n_saved,
     n->run.task = 0;
     for (int i = 0; i < n_edges; i++)
         n->edge[i] = (mt_edge){NULL, 0};
-    if (n_saved)
+    if (n_saved == 1)
+        n->saved[0] = (mt_saved){0};
+    else if (n_saved)
         memset(n->saved, 0, (size_t)n_saved * sizeof(mt_saved));
     for (int i = 0; i < n_inputs; i++)
         n->input[i] = (mt_input_meta){(int64_t *)p, 0, MT_DTYPE_NONE, MT_DEVICE_NONE, false};
@@ -112,21 +114,6 @@ uint64_t mt_node_next_sequence(void)
 int mt_node_created(mt_node *n)
 {
     return MT_UNLIKELY(mt_anomaly.enabled) && mt_anomaly.created ? mt_anomaly.created(n) : 0;
-}
-
-void mt_node_set_input(mt_node *n, int k, const mt_tensor *t)
-{
-    mt_input_meta *m = &n->input[k];
-
-    m->size = k ? m[-1].size + m[-1].ndim : (int64_t *)(n->input + n->n_inputs);
-    if (!t)
-        return;
-    m->ndim = t->ndim;
-    m->dtype = t->dtype;
-    m->device = t->device;
-    m->takes_grad = mt_dtype_is_differentiable((mt_dtype)t->dtype);
-    for (int i = 0; i < t->ndim; i++)
-        m->size[i] = t->size[i];
 }
 
 int mt_node_replace_inputs(mt_node *n, mt_tensor *const *tensors, int count)
@@ -219,9 +206,9 @@ static void node_free(mt_node *n)
         mt_free(n);
 }
 
+/* The rest of the dead, once nobody else buries. */
 static void bury(void)
 {
-    dying.busy = true;
     for (;;) {
         if (dying.nodes) {
             mt_node *n = dying.nodes;
@@ -260,16 +247,22 @@ void mt_node_destroy(mt_node *n)
         if (known)
             m->accumulator = NULL;
     }
-    n->run.next = dying.nodes;
-    dying.nodes = n;
-    if (!dying.busy)
-        bury();
+    if (dying.busy) {
+        n->run.next = dying.nodes;
+        dying.nodes = n;
+        return;
+    }
+    dying.busy = true;
+    node_free(n);
+    bury();
 }
 
 void mt_autograd_destroy_later(mt_autograd *meta)
 {
     meta->next = dying.metas;
     dying.metas = meta;
-    if (!dying.busy)
+    if (!dying.busy) {
+        dying.busy = true;
         bury();
+    }
 }

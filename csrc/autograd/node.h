@@ -152,7 +152,21 @@ static inline const char *mt_node_name(const mt_node *n)
 
 /* Metadata of input k from the tensor that the forward op gave; NULL: it takes no gradient. To be
    called for k = 0, 1, ... in this order; the sizes together take the n_dims of mt_node_new. */
-void mt_node_set_input(mt_node *n, int k, const mt_tensor *t);
+static inline void mt_node_set_input(mt_node *n, int k, const mt_tensor *t)
+{
+    mt_input_meta *m = &n->input[k];
+
+    m->size = k ? m[-1].size + m[-1].ndim : (int64_t *)(n->input + n->n_inputs);
+    if (!t)
+        return;
+    m->ndim = t->ndim;
+    m->dtype = t->dtype;
+    m->device = t->device;
+    m->takes_grad = mt_dtype_is_differentiable((mt_dtype)t->dtype);
+    for (int i = 0; i < t->ndim; i++)
+        m->size[i] = t->size[i];
+}
+
 /* What a gradient for output k must look like; of an accumulator: as its variable is now. */
 mt_input_meta mt_node_input(const mt_node *n, int k);
 /* n_inputs without the last outputs of the op that take no gradient (indices), which nobody outside is shown. */

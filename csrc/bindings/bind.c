@@ -368,16 +368,13 @@ static int fits_but_for_range(mt_bind *b, const mt_py_func *f, const mt_op *op, 
     return rc == 0 ? 0 : -1;
 }
 
-PyObject *mt_py_call(const mt_py_func *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+static MT_NOINLINE PyObject *call_bound(const mt_py_func *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                        PyObject *kwnames)
 {
     mt_bind b;
     PyObject *result = NULL;
     int rc = 0;
 
-    if (!kwnames && !mt_thread.slow && nargs + (f->kind == MT_PY_METHOD) > 0 &&
-        (f->overloads[0]->pointwise || (f->overloads[0]->flags & MT_OPF_VIEW)) &&
-        mt_bind_short(&result, f, self, args, nargs))
-        return result;
     b.n_tensors = b.n_objects = b.n_blocks = 0;
     for (int i = 0; i < f->n_overloads; i++) {
         b.n_ints = b.n_overloaded = 0;
@@ -411,4 +408,15 @@ PyObject *mt_py_call(const mt_py_func *f, PyObject *self, PyObject *const *args,
     }
     mt_bind_clear(&b);
     return result;
+}
+
+PyObject *mt_py_call(const mt_py_func *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    PyObject *result;
+
+    if (!kwnames && !mt_thread.slow && nargs + (f->kind == MT_PY_METHOD) > 0 &&
+        (f->overloads[0]->pointwise || (f->overloads[0]->flags & MT_OPF_VIEW)) &&
+        mt_bind_short(&result, f, self, args, nargs))
+        return result;
+    return call_bound(f, self, args, nargs, kwnames);
 }

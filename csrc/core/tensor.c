@@ -158,13 +158,21 @@ int mt_tensor_new_zeroed(mt_tensor **out, mt_dtype dtype, int ndim, const int64_
 }
 
 /* Sizes and strides are copied before the layout flags are computed. */
-static void set_dims(mt_tensor *t, const int64_t *size, const int64_t *stride)
+static inline void set_dims(mt_tensor *t, const int64_t *size, const int64_t *stride)
 {
-    for (int i = 0; i < t->ndim; i++) {
+    int64_t numel = 1;
+    bool rows = true;
+
+    for (int i = t->ndim - 1; i >= 0; i--) {
         t->size[i] = size[i];
         t->stride[i] = stride[i];
+        rows &= stride[i] == numel;
+        numel *= size[i];
     }
-    mt_tensor_refresh(t);
+    if (rows && numel)
+        mark_contiguous(t, numel);
+    else
+        mt_tensor_refresh(t);
 }
 
 int mt_tensor_new_strided(mt_tensor **out, mt_dtype dtype, int ndim, const int64_t *size, const int64_t *stride,
@@ -238,7 +246,7 @@ static int share_version(mt_version **out, mt_tensor *t)
 /* What views and aliases take over from their source. */
 enum { INHERITED = MT_FLAG_CONJ | MT_FLAG_NEG | MT_FLAG_INFERENCE };
 
-static int new_sharing(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int ndim, bool with_version)
+static MT_ALWAYS_INLINE int new_sharing(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int ndim, bool with_version)
 {
     mt_tensor *v;
 

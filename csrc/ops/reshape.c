@@ -4,6 +4,7 @@
    is built on it run the ops view, clone and _unsafe_view, so that the graph is PyTorch's. Neighbours: view.c. */
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/strbuf.h"
 #include "core/frame.h"
 #include "core/op.h"
@@ -17,11 +18,29 @@ static MT_COLD int too_many_dims(int ndim)
 
 /* --- view --- */
 
+/* The common case: a row-major tensor and sizes that multiply to its number of elements. */
+static inline bool plan_rows(int64_t *size, int64_t *stride, const mt_tensor *self, mt_ints wanted)
+{
+    int64_t known = 1;
+
+    if (!mt_tensor_is_contiguous(self) || !self->ndim || self->stride[self->ndim - 1] != 1)
+        return false;
+    for (int i = wanted.n - 1; i >= 0; i--) {
+        size[i] = wanted.data[i];
+        stride[i] = known;
+        if (size[i] <= 0 || mt_mul_overflow(known, size[i], &known))
+            return false;
+    }
+    return known == self->numel;
+}
+
 /* Sizes with -1 filled in, and strides; the error is that of view. */
 static int plan_view(int64_t *size, int64_t *stride, const mt_tensor *self, mt_ints wanted)
 {
     if (wanted.n > MT_MAX_DIM)
         return too_many_dims(wanted.n);
+    if (MT_LIKELY(plan_rows(size, stride, self, wanted)))
+        return 0;
     if (mt_shape_infer(size, wanted.data, wanted.n, self->numel) < 0)
         return -1;
     if (!mt_shape_view_strides(stride, self, wanted.n, size))
