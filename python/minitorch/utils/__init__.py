@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Helpers around tensors and modules. Submodules load at first use."""
 
-_SUBMODULES = ("_contextlib", "_device", "checkpoint", "data", "dlpack", "hooks", "serialization")
+_SUBMODULES = (
+    "_contextlib",
+    "_device",
+    "_mode_utils",
+    "_pytree",
+    "checkpoint",
+    "data",
+    "dlpack",
+    "hooks",
+    "serialization",
+)
 
 __all__ = ["set_module", "swap_tensors"]
 
