@@ -63,6 +63,8 @@ def _growth(function, arguments, rounds, module):
         warnings.simplefilter("ignore")  # pytest keeps what is warned
         for _ in range(rounds):
             function(**arguments)
+            if "monkeypatch" in arguments:
+                arguments["monkeypatch"].undo()  # it remembers every change
     return [b - a for a, b in zip(before, _blocks(module))]
 
 

@@ -161,3 +161,26 @@ def test_in_place(torch, entry):
                 assert torch.equal(got.nan_to_num(7.0), want.nan_to_num(7.0)), (expression, got, want)
             if not entry.view and changed.shape == whole.shape:
                 assert unpack(whole).tangent.data_ptr() == before.data_ptr()
+
+
+@pytest.mark.parametrize(
+    "change, slope",
+    [
+        (lambda x: x.mul_(x), lambda x: 2 * x),
+        (lambda x: x.div_(x), lambda x: 0 * x),
+        (lambda x: x.pow_(x), lambda x: x**x * (x.log() + 1)),
+        (lambda x: x.sub_(x), lambda x: 0 * x),
+        (lambda x: x.atan2_(x), lambda x: 0 * x),
+        (lambda x: x.addcmul_(x, x), lambda x: 1 + 2 * x),
+        (lambda x: x.mul_(x.view(3)), lambda x: 2 * x),
+    ],
+)
+def test_in_place_with_itself(torch, change, slope):
+    """Formulas read the other argument as it was, although it lies in the memory that is overwritten."""
+    forward_ad = torch.autograd.forward_ad
+    x = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    with forward_ad.dual_level():
+        changed = forward_ad.make_dual(x.clone(), torch.ones_like(x))
+        change(changed)
+        got = forward_ad.unpack_dual(changed).tangent
+    assert torch.allclose(got, slope(x)), (got, slope(x))

@@ -130,6 +130,43 @@ static int make_frame(mt_forward *f)
     return 0;
 }
 
+static int replace_by_copy(mt_tensor **t)
+{
+    mt_tensor *copy = NULL;
+
+    if (mt_clone(&copy, *t, MT_FORMAT_PRESERVE) < 0)
+        return -1;
+    mt_tensor_unref(*t);
+    *t = copy;
+    return 0;
+}
+
+/* An in-place form overwrites self and its tangent. Formulas read other arguments in that memory (x.mul_(x)) from
+   copies; so does a graph of the tangents, which else held the tangent that holds the graph. */
+static int keep_from_overwriting(mt_forward *f)
+{
+    mt_tensor *written = NULL;
+    int n = 0, rc = -1;
+
+    MT_TRY(mt_forward_tangent(&written, f->self));
+    for (int i = 0; written && f->recorded && i < f->n_edges; i++)
+        if (f->tangent[i] && f->tangent[i]->storage == written->storage)
+            MT_TRY(replace_by_copy(&f->tangent[i]));
+    for (int i = 0; i < f->grad->n_inputs; i++) {
+        mt_value *a = &f->frame.arg[f->grad->input[i]];
+
+        if (a->kind == MT_ARG_TENSOR && f->grad->input[i] != 0 && a->v.tensor->storage == f->self->storage) {
+            MT_TRY(replace_by_copy(&f->primal[n]));
+            a->v.tensor = f->primal[n];
+        }
+        n += a->kind == MT_ARG_TENSORS ? (a->v.tensors.n > 0 ? a->v.tensors.n : 0) : 1;
+    }
+    rc = 0;
+fail:
+    mt_tensor_unref(written);
+    return rc;
+}
+
 static void clear(mt_forward *f)
 {
     for (int i = 0; f->tangent && i < f->n_edges; i++) {
@@ -353,6 +390,8 @@ static int run_with_tangents(mt_forward *f)
     MT_REQUIRE(linear || f->grad->backward, MT_ERR_NOT_IMPLEMENTED,
                "Trying to use forward AD with aten::%s that does not support it.", f->call->op->name);
     MT_TRY(make_frame(f));
+    if (f->self)
+        MT_TRY(keep_from_overwriting(f));
     if (f->self && !linear)
         MT_TRY(make_node(f, &f->self, 1));
     MT_TRY(mt_dispatch(f->call));
