@@ -109,3 +109,48 @@ def test_by_differences(torch, entry):
             if theirs == theirs and not abs(ours - theirs) <= 1e-4 * max(1.0, abs(ours), abs(theirs)):
                 wrong.append("%s, order %d: slope %g, by differences %g" % (expression, order, ours, theirs))
     assert not wrong, "\n".join(wrong)
+
+
+def in_place_cases():
+    return [c for c in cases() if "inplace" in c.values[0].variants]
+
+
+def _slopes(torch, entry, expression, dtype, in_place):
+    """Gradients of the inputs by the function or by its in-place form of a copy of self; None: this sample has no such form."""
+    filler = opdb.Filler(torch, dtype, True, 0.0)
+    args, kwargs = filler.evaluate(expression)
+    if entry.random:
+        torch.manual_seed(1234)
+    self = args[0].clone()
+    where = torch.Tensor if "method" in entry.variants else torch
+    if in_place:
+        form = getattr(where, entry.name + "_")
+        try:
+            form(self.detach().clone(), *args[1:], **kwargs)
+        except RuntimeError:
+            return None  # the result does not fit into self
+        if entry.random:
+            torch.manual_seed(1234)
+        result = form(self, *args[1:], **kwargs)
+        assert result is self
+    else:
+        result = getattr(where, entry.name)(self, *args[1:], **kwargs)
+    total = opdb.weighted_sum(torch, [result], opdb.Filler(torch, dtype, False, 0.0))
+    grads = torch.autograd.grad(total, filler.made, allow_unused=True, materialize_grads=True)
+    return [g.detach() for g in grads]
+
+
+@pytest.mark.parametrize("entry", in_place_cases())
+def test_in_place_gradient(torch, entry):
+    """An in-place form has the gradients of the function: what backward needs of the old self is kept."""
+    for expression in opdb.samples(entry):
+        for dtype in ("float64", "complex128"):
+            try:
+                expected = _slopes(torch, entry, expression, dtype, False)
+            except Exception:
+                continue  # no such dtype, nothing to differentiate: test_gradient knows
+            got = _slopes(torch, entry, expression, dtype, True)
+            if got is None:
+                continue
+            for a, b in zip(got, expected):
+                assert torch.equal(a.nan_to_num(7.0), b.nan_to_num(7.0)), (expression, dtype, a, b)

@@ -5,6 +5,7 @@ An adapter unpacks the frame and calls it.
 
 from ctypes_map import RESULT_TYPES, getter, out_names, result_kind
 from emit_ops import dtype_mask
+from inplace import in_place_expr
 from model import SHELL_DTYPES
 
 HEAD = """#include "core/dispatch.h"
@@ -180,7 +181,7 @@ def composite_guards(entry, checked):
     return lines
 
 
-def composite_adapter(entry, checked):
+def composite_adapter(entry, checked, catalog):
     """expr, impl and view."""
     guards = composite_guards(entry, checked)
     target = (
@@ -224,6 +225,14 @@ def composite_adapter(entry, checked):
     if entry.factory:
         places = entry.schema.arg_index("dtype"), entry.schema.arg_index("device")
         body.append("MT_TRY(mt_out_take_options(call, %d, %d));" % places)
+    if in_place_expr(catalog, entry):
+        body.append("if (call->variant == MT_VARIANT_INPLACE)")
+        body.append("    return mt_expr_%s_inplace(%s);" % (entry.c, ", ".join(args)))
+    elif entry.inplace_ok and entry.runs_parts and not entry.view:
+        locals_.append("mt_tensor *before = NULL;")
+        cleanup.append("mt_tensor_clear(&before);")
+        body.append("MT_TRY(mt_out_before(&before, call));")
+        args = ["before"] + args[1:]
     body.append("MT_TRY(%s(%s));" % (target, ", ".join(["&" + o for o in outs] + args)))
     if entry.view and entry.inplace_ok and not entry.out_ok:
         body.append("MT_TRY(mt_out_assign_view(call, out));")
@@ -232,17 +241,19 @@ def composite_adapter(entry, checked):
     return function(name, body + ["rc = 0;"], True, locals_, cleanup)
 
 
-def adapter(entry, plan):
+def adapter(entry, plan, catalog):
     checked = plan.is_checked(entry)
     if entry.kind:
         return checked_kind(entry)
     if entry.kernel:
         return kernel_adapter(entry, checked)
-    return composite_adapter(entry, checked)
+    return composite_adapter(entry, checked, catalog)
 
 
 def emit(writer, catalog, plan):
-    parts = ["/* %s */\n%s" % (e.where, adapter(e, plan)) for e in catalog.entries if plan.has_adapter(e)]
+    parts = [
+        "/* %s */\n%s" % (e.where, adapter(e, plan, catalog)) for e in catalog.entries if plan.has_adapter(e)
+    ]
     body = "\n".join(parts)
     head = (
         HEAD + (HOST_OUTPUT if "host_output(" in body else "") + (TAKE_LIST if "take_list(" in body else "")

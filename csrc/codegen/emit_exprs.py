@@ -1,10 +1,12 @@
 """composites.c: the expressions of `expr` entries as C functions mt_expr_<op>."""
 
+import ast
 from dataclasses import replace
 
 from cfunc import TAGS, Code, Value
 from ctypes_map import c_name, out_names, out_params, param, result_kind
 from formula import Compiler
+from inplace import in_place_expr
 from results import into_list, into_tensors, into_value
 from schema import CatalogError, Type
 
@@ -17,16 +19,16 @@ HEAD = """#include "core/formula.h"
 
 
 class ExprScope:
-    """Names of an expression: the arguments of its op."""
+    """Names of an expression: the arguments of its op. `writes`: it is the in-place form."""
 
-    def __init__(self, entry):
+    def __init__(self, entry, writes=False):
         self.args = {
             a.name: Value(
                 TAGS[a.type.base, a.type.is_list],
                 c_name(a.name),
                 optional=a.type.optional or a.type.element_optional,
                 source=a.name,
-                writable=entry.each and entry.name.endswith("_") and a.name == "self",
+                writable=(writes or (entry.each and entry.name.endswith("_"))) and a.name == "self",
             )
             for a in entry.schema.args
         }
@@ -160,6 +162,23 @@ def compile_expr(catalog, entry, prefix="int mt_expr"):
     return "/* %s */\n%s" % (entry.where, text)
 
 
+def compile_in_place(catalog, entry, expr):
+    """The C text of the in-place form of a composite."""
+    code = Code()
+    compiler = Compiler(catalog, ExprScope(entry, True), code)
+
+    def finish(node):
+        if isinstance(node, ast.IfExp):
+            compiler.branches(node, finish)
+        else:
+            compiler.value(node)
+
+    compiler.run(expr, finish)
+    params = ", ".join(param(a) for a in entry.schema.args)
+    head = "int mt_expr_%s_inplace(%s)" % (entry.c, params)
+    return code.function(head, [], [c_name(a.name) for a in entry.schema.args])
+
+
 def emit(writer, catalog, errors):
     parts = []
     for entry in catalog.entries:
@@ -167,6 +186,9 @@ def emit(writer, catalog, errors):
             continue
         try:
             parts.append((compile_each if entry.each else compile_expr)(catalog, entry))
+            in_place = in_place_expr(catalog, entry)
+            if in_place:
+                parts.append(compile_in_place(catalog, entry, in_place))
         except CatalogError as e:
             errors.append((e.where, e.message))
     writer.add("composites.c", "emit_exprs.py from the expr lines of the catalog", HEAD + "\n".join(parts))

@@ -428,6 +428,9 @@ int mt_out_assign(mt_call *call, int k, mt_tensor *value);
 int mt_out_take_options(mt_call *call, int dtype_arg, int device_arg);
 /* In-place form of a view op: out[0] takes the geometry of `view`, a view of it. */
 int mt_out_assign_view(mt_call *call, mt_tensor *view);
+/* What the parts of a composite see as argument 0: for an in-place form a copy, when somebody may differentiate, because
+   what backward needs of it would be overwritten. */
+int mt_out_before(mt_tensor **out, const mt_call *call);
 /* A new reference: t itself when it is contiguous, else a contiguous copy; NULL for NULL. Nothing
    is recorded. */
 int mt_arg_contiguous(mt_tensor **out, mt_tensor *t);

@@ -59,6 +59,19 @@ int mt_out_assign(mt_call *call, int k, mt_tensor *value)
     return copy_into(call, out, value);
 }
 
+/* of the generated ops.h */
+int mt_clone(mt_tensor **out, mt_tensor *self, int memory_format);
+
+int mt_out_before(mt_tensor **out, const mt_call *call)
+{
+    const uint32_t recorded = MT_KEY_BIT(MT_KEY_AUTOGRAD) | MT_KEYS_DUAL;
+
+    if (call->variant == MT_VARIANT_INPLACE && (call->keys & recorded) && mt_thread.grad_mode)
+        return mt_clone(out, mt_arg_tensor(&call->arg[0]), MT_FORMAT_PRESERVE);
+    *out = mt_tensor_ref(mt_arg_tensor(&call->arg[0]));
+    return 0;
+}
+
 int mt_out_take_options(mt_call *call, int dtype_arg, int device_arg)
 {
     const mt_tensor *out = call->out[0];

@@ -77,15 +77,18 @@ int mt_adapt_expand(mt_call *call)
 int mt_adapt_lift(mt_call *call)
 {
     mt_tensor *out = NULL;
+    mt_tensor *before = NULL;
     int rc = -1;
 
     if (call->variant == MT_VARIANT_FUNCTION)
         return mt_expr_lift(&call->out[0], mt_arg_tensor(&call->arg[0]), mt_arg_tensor(&call->arg[1]), mt_arg_scalar_opt(&call->arg[2]), mt_arg_str(&call->arg[3]));
-    MT_TRY(mt_expr_lift(&out, mt_arg_tensor(&call->arg[0]), mt_arg_tensor(&call->arg[1]), mt_arg_scalar_opt(&call->arg[2]), mt_arg_str(&call->arg[3])));
+    MT_TRY(mt_out_before(&before, call));
+    MT_TRY(mt_expr_lift(&out, before, mt_arg_tensor(&call->arg[1]), mt_arg_scalar_opt(&call->arg[2]), mt_arg_str(&call->arg[3])));
     MT_TRY(mt_out_assign(call, 0, out));
     rc = 0;
 fail:
     mt_tensor_clear(&out);
+    mt_tensor_clear(&before);
     return rc;
 }
 
