@@ -73,7 +73,8 @@ def run_codegen(out):
         for pattern in (
             "csrc/ops/*.yaml",
             "csrc/codegen/*.py",
-            "csrc/codegen/stubs/*.pyi",
+            "csrc/codegen/stubs/**/*.*",
+            "python/minitorch/**/*.py",
             "csrc/core/*.def",
             "csrc/math/*.h",
             "csrc/**/*.c",
@@ -144,6 +145,18 @@ def copy_if_changed(source, target):
             f.write(text)
 
 
+def copy_stubs(source, target):
+    """The stubs of the package, beside its modules; stubs of modules that are gone go."""
+    wanted = {
+        os.path.relpath(p, source) for p in glob.glob(os.path.join(source, "**", "*.pyi"), recursive=True)
+    }
+    for name in wanted:
+        copy_if_changed(os.path.join(source, name), os.path.join(target, name))
+    for path in glob.glob(os.path.join(target, "**", "*.pyi"), recursive=True):
+        if os.path.relpath(path, target) not in wanted:
+            os.remove(path)
+
+
 class BuildExt(build_ext):
     def run(self):
         self.development = bool(self.inplace)  # super() clears inplace while it builds
@@ -165,8 +178,7 @@ class BuildExt(build_ext):
         os.makedirs(work, exist_ok=True)
         run_codegen(gen)
         target = os.path.abspath(self.get_ext_fullpath(ext.name))
-        for stub in glob.glob(os.path.join(gen, "*.pyi")):
-            copy_if_changed(stub, os.path.join(os.path.dirname(target), os.path.basename(stub)))
+        copy_stubs(gen, os.path.dirname(target))
         defines = blas_library(os.path.join(os.path.dirname(target), "_libs"))
         cuda = cuda_build.mode() if ext.name.endswith("_C_cuda") else ""
         self.write_ninja(work, gen, target, defines, cuda)
@@ -186,8 +198,7 @@ class BuildExt(build_ext):
                 os.path.abspath(os.path.join(self.build_lib, self.get_ext_filename(ext.name)))
             )
             beside = os.path.dirname(os.path.abspath(self.get_ext_fullpath(ext.name)))
-            for stub in glob.glob(os.path.join(built, "*.pyi")):
-                copy_if_changed(stub, os.path.join(beside, os.path.basename(stub)))
+            copy_stubs(built, beside)
             if os.path.isdir(os.path.join(built, "_libs")):
                 shutil.copytree(
                     os.path.join(built, "_libs"), os.path.join(beside, "_libs"), dirs_exist_ok=True

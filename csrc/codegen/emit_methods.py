@@ -38,6 +38,11 @@ class Func:
         self.has_out = not self.is_method and not inplace and any(e.out_ok for e in entries)
         self.only_inplace = entries[0].only_inplace
 
+    def spreads(self, entry):
+        """Whether a list of sizes may be spread: f(2, 3) for f((2, 3)). It must be the only positional argument."""
+        positional = [a for a in entry.schema.args[self.is_method :] if not a.keyword_only]
+        return len(positional) == 1 and positional[0].type.is_list and positional[0].type.base == "int"
+
 
 def python_signature(entry, func, schema=None):
     s = schema or entry.schema

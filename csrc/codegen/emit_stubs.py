@@ -1,138 +1,168 @@
-"""Type stubs: _C.pyi, __init__.pyi. What is not in the catalog stands in stubs/."""
+"""Type stubs (.pyi) from the catalog and from the sources of the Python layer. What neither says is in stubs/."""
 
 import os
 import re
+import textwrap
 
+import stub_modules
 from emit_methods import TABLES, functions
+from model import SPACES
+from stub_types import HEAD, STUBS, TYPES_OF_C, Names, of_argument, of_out, of_results
 
-STUBS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stubs")
-_TYPES = {
-    "Tensor": "Tensor",
-    "Scalar": "_Number",
-    "int": "_int",
-    "float": "_float",
-    "bool": "_bool",
-    "str": "str",
-    "ScalarType": "_dtype",
-    "Layout": "_layout",
-    "Device": "Union[_device, str, _int]",
-    "MemoryFormat": "_memory_format",
-    "Generator": "Generator",
-    "Storage": "object",
-}
-_KEYWORDS = (
-    "from",
-    "lambda",
-    "in",
-    "is",
-    "not",
-    "and",
-    "or",
-    "def",
-    "class",
-    "global",
-    "pass",
-    "None",
-    "True",
-    "False",
-)
-
-
-def type_text(type_):
-    text = _TYPES[type_.base]
-    if type_.element_optional:
-        text = "Optional[%s]" % text
-    if type_.is_list:
-        text = "Sequence[%s]" % text
-        if type_.size:
-            text = "Union[%s, %s]" % (_TYPES[type_.base], text)
-    return "Optional[%s]" % text if type_.optional else text
+PACKAGE = os.path.join(STUBS, os.pardir, os.pardir, os.pardir, "python", "minitorch")
+_KEYWORDS = ("from", "lambda", "in", "is", "not", "and", "or", "def", "class", "global", "pass")
 
 
 def _default(text):
     return text if text[0] in "-0123456789\"'" or text in ("None", "True", "False") else "..."
 
 
-def signature(entry, func):
-    parts, star = ["self"] if func.is_method else [], False
+def _parameters(entry, func):
+    """(positional, keyword-only) parameters of one overload, without self, as text."""
+    positional, keywords = [], []
     for i, arg in enumerate(entry.schema.args[func.is_method :]):
-        if arg.keyword_only and not star:
-            parts.append("*")
-            star = True
         name = "input" if not func.is_method and i == 0 and arg.name == "self" else arg.name
         name += "_" if name in _KEYWORDS else ""
-        kind = type_text(arg.type)
-        if arg.name in entry.numbers:
-            kind = "Union[%s, _Number]" % kind
-        parts.append("%s: %s%s" % (name, kind, "" if arg.default is None else " = " + _default(arg.default)))
+        text = "%s: %s%s" % (
+            name,
+            of_argument(entry, arg),
+            "" if arg.default is None else " = " + _default(arg.default),
+        )
+        (keywords if arg.keyword_only else positional).append(text)
     if func.has_out and entry.out_ok:
-        parts += ([] if star else ["*"]) + ["out: Any = None"]
+        keywords.append("out: %s = None" % of_out(entry))
     if entry.factory:
-        parts += ([] if star or func.has_out else ["*"]) + ["requires_grad: _bool = False"]
-    returns = [type_text(t) for t, _ in entry.schema.returns]
-    result = "None" if not returns else returns[0] if len(returns) == 1 else "Tuple[%s]" % ", ".join(returns)
-    return "def %s(%s) -> %s: ..." % (func.name, ", ".join(parts), result.replace("Sequence[", "Tuple["))
+        keywords.append("requires_grad: _bool = False")
+    return positional, keywords
 
 
-def head(name):
+def _definition(name, func, positional, keywords, result):
+    star = ["*"] if keywords and not any(p.startswith("*") for p in positional) else []
+    parts = ["self"] * func.is_method + positional + star + keywords
+    return "def %s(%s) -> %s: ..." % (name, ", ".join(parts), result)
+
+
+def forms(func, name):
+    """The definitions of a function: one per overload, and one for a list of sizes that may be spread."""
+    found = []
+    for entry in func.entries:
+        positional, keywords = _parameters(entry, func)
+        result = of_results(entry)
+        found.append(_definition(name, func, positional, keywords, result))
+        if func.spreads(entry):
+            spread = "*%s: _int" % positional[0].partition(":")[0]
+            found.append(_definition(name, func, [spread], keywords, result))
+    return list(dict.fromkeys(found))
+
+
+def definitions(func, indent, static, name=None):
+    """The lines of the stub of a function."""
+    found = forms(func, name or func.name)
+    lines = []
+    for form in found:
+        lines += [indent + "@overload"] if len(found) > 1 else []
+        lines += [indent + "@staticmethod"] if static else []
+        lines.append(indent + form)
+    return lines
+
+
+def given(name):
     with open(os.path.join(STUBS, name), encoding="utf-8") as f:
         return f.read()
 
 
-def spread_signature(entry, func):
-    """zeros(2, 3): the form of an overload whose only list of sizes may be spread, or None."""
-    args = entry.schema.args[func.is_method :]
-    lists = [i for i, a in enumerate(args) if not a.keyword_only and a.type.is_list and a.type.base == "int"]
-    first = 1 if args and args[0].name == "self" else 0
-    if lists != [first] or any(not a.keyword_only for a in args[first + 1 :]):
-        return None
-    spread = "*%s: _int" % args[first].name
-    text = signature(entry, func)
-    head, tail = text.split("%s: " % args[first].name, 1)
-    rest = tail.split(", *, ", 1)
-    return head + spread + (", " + rest[1] if len(rest) > 1 else tail[tail.index(") ->") :])
-
-
-def definitions(funcs, indent, static):
-    """The stubs of functions, overload by overload."""
-    out = []
-    for func in funcs:
-        forms = []
-        for entry in func.entries:
-            forms += [signature(entry, func), spread_signature(entry, func)]
-        forms = [f for f in forms if f]
-        for form in forms:
-            if len(forms) > 1:
-                out.append(indent + "@overload")
-            if static:
-                out.append(indent + "@staticmethod")
-            out.append(indent + form)
-    return out
-
-
-def dtype_constants():
+def _dtypes():
+    """(name, prefix of the legacy classes) of all dtypes."""
     with open(os.path.join(STUBS, os.pardir, os.pardir, "core", "dtypes.def"), encoding="utf-8") as f:
-        names = re.findall(r'^MT_DTYPE\(\w+, +"(\w+)"', f.read(), re.M)
-    aliases = "half float double short int long cfloat cdouble".split()
-    return ["%s: _dtype" % name for name in names + aliases]
+        return re.findall(r'^(?:MT_DTYPE|MT_SHELL)\(\w+, +"(\w+)".*?"(\w+)"', f.read(), re.M)
+
+
+def _core(tables):
+    """_C.pyi"""
+    head = given("_C_head.pyi")
+    body = head[head.index("\nclass TensorBase") :]
+    known = set(re.findall(r"^    (?:def )?(\w+)", body, re.M))
+    parts = [HEAD % "emit_stubs.py", head[: head.index("\nclass TensorBase")]]
+    parts += ["%s: _Dtype\n" % name for name, _ in _dtypes()]
+    parts += [
+        body,
+        *("\n".join(definitions(f, "    ", False)) + "\n" for f in tables["methods"] if f.name not in known),
+    ]
+    parts.append("\n_TensorBase = TensorBase\n")
+    for table in TABLES:
+        if table == "methods":
+            continue
+        lines = [line for f in tables[table] for line in definitions(f, "    ", True)]
+        if table == "functions":
+            own = re.sub("^def ", "@staticmethod\ndef ", given("functions.pyi"), flags=re.M)
+            lines.append(textwrap.indent(own.rstrip(), "    "))
+        name = "_VariableFunctionsClass" if table == "functions" else "_%s" % table
+        parts.append("\nclass %s:\n%s\n" % (name, "\n".join(lines) or "    ..."))
+    return "".join(parts) + "\n_VariableFunctions: _VariableFunctionsClass\n"
+
+
+def _space(space, funcs):
+    """linalg.pyi, fft.pyi, special.pyi"""
+    lines = [line for f in funcs for line in definitions(f, "", False, f.name[len(space) + 1 :])]
+    error = "from minitorch._C import _LinAlgError as LinAlgError\n" if space == "linalg" else ""
+    return HEAD % "emit_stubs.py" + TYPES_OF_C + error + "\n".join(lines) + "\n"
+
+
+def _return_types(catalog):
+    """return_types.pyi: a class per named result."""
+    parts, seen = [HEAD % "emit_stubs.py", TYPES_OF_C, "all_return_types: list[type[Any]]\n"], set()
+    for entry in catalog.entries:
+        if not entry.struct or entry.struct in seen:
+            continue
+        seen.add(entry.struct)
+        count = len(entry.schema.returns)
+        parts.append("\nclass %s(Tuple[%s]):\n" % (entry.struct, ", ".join(["Tensor"] * count)))
+        parts += [
+            "    @property\n    def %s(self) -> Tensor: ...\n" % name for _, name in entry.schema.returns
+        ]
+        parts.append("    n_fields: _int\n    n_sequence_fields: _int\n    n_unnamed_fields: _int\n")
+        parts.append("    def __new__(cls, sequence: Iterable[Any], dict: Any = ...) -> Self: ...\n")
+    return "".join(parts)
+
+
+def _package(writer, tables):
+    """The stubs of the Python layer."""
+    modules = stub_modules.find(PACKAGE)
+    classes, names = stub_modules.classes_of(modules), Names()
+    found = {
+        (f.table, f.name): f
+        for f in sorted((f for fs in tables.values() for f in fs), key=lambda f: -f.inplace)
+    }
+    spaces = {"_VariableFunctions": "functions", "_VariableFunctionsClass": "functions"}
+    spaces.update({"_" + space: space for space in SPACES})
+
+    def functions_of(space, name, wanted):
+        func = found.get((spaces.get(space), name))
+        return definitions(func, "", False, wanted) if func else []
+
+    for module, path in modules.items():
+        file = os.path.relpath(path, os.path.dirname(PACKAGE)) + "i"
+        file = file.replace(os.sep, "/").partition("/")[2]
+        if file in writer.files:  # linalg, fft, special, return_types
+            continue
+        stub, extra = stub_modules.ModuleStub(module, path, names, classes, functions_of), []
+        if module == "minitorch":
+            python = stub.python_names()
+            extra = [
+                li for f in tables["functions"] if f.name not in python for li in definitions(f, "", False)
+            ]
+            extra += given("functions.pyi").strip().split("\n")
+            extra += ["class %sTensor(Tensor): ..." % prefix for _, prefix in _dtypes()]
+        if module == "minitorch.storage":
+            extra = ["class %sStorage(_LegacyStorage): ..." % prefix for _, prefix in _dtypes()]
+        writer.add_plain(file, stub.text(extra))
 
 
 def emit(writer, catalog):
     funcs = functions(catalog)
     tables = {table: [f for f in funcs if f.table == table] for table in TABLES}
-    core, package = head("_C_head.pyi"), head("init_head.pyi")
-    given = set(re.findall(r"^    (?:def )?(\w+)", core[core.index("class TensorBase") :], re.M))
-    methods = [f for f in tables["methods"] if f.name not in given]
-    parts = [core, "\n".join(definitions(methods, "    ", False)), "\n\n_TensorBase = TensorBase\n"]
-    for table in TABLES:
-        if table != "methods":
-            name = "_VariableFunctionsClass" if table == "functions" else "_%s" % table
-            body = definitions(tables[table], "    ", True) or ["    ..."]
-            parts.append("\nclass %s:\n%s\n" % (name, "\n".join(body)))
-    parts.append("\n_VariableFunctions: _VariableFunctionsClass\n")
-    writer.add_plain("_C.pyi", "".join(parts))
-    given = set(re.findall(r"^def (\w+)| as (\w+)", package, re.M))
-    given = {name for pair in given for name in pair}
-    public = [f for f in tables["functions"] if f.name not in given]
-    lines = dtype_constants() + [""] + definitions(public, "", False)
-    writer.add_plain("__init__.pyi", package + "\n" + "\n".join(lines) + "\n")
+    writer.add_plain("_C.pyi", _core(tables))
+    for space in ("linalg", "fft", "special"):
+        writer.add_plain(space + ".pyi", _space(space, tables[space]))
+    writer.add_plain("return_types.pyi", _return_types(catalog))
+    _package(writer, tables)

@@ -15,7 +15,7 @@ class Writer:
         self.files[name] = text
 
     def write(self, folder):
-        """Returns the names of the files that were rewritten. C files that are no longer made go."""
+        """Returns the names of the files that were rewritten. Files that are no longer made go."""
         os.makedirs(folder, exist_ok=True)
         changed = []
         for name in sorted(self.files):
@@ -27,12 +27,16 @@ class Writer:
                 same = False
             if same:
                 continue
+            os.makedirs(os.path.dirname(path), exist_ok=True)
             partial = path + ".part"
             with open(partial, "w", encoding="utf-8") as f:
                 f.write(self.files[name])
             os.replace(partial, path)
             changed.append(name)
-        for name in os.listdir(folder):
-            if name.endswith((".c", ".cu", ".h")) and name not in self.files:
-                os.remove(os.path.join(folder, name))
+        for at, _, names in os.walk(folder):
+            for name in names:
+                path = os.path.join(at, name)
+                made = os.path.relpath(path, folder).replace(os.sep, "/") in self.files
+                if name.endswith((".c", ".cu", ".h", ".pyi")) and not made:
+                    os.remove(path)
         return changed
