@@ -2,6 +2,7 @@
 """torch._check and its kin, and the sym_ functions, which here always get plain numbers."""
 
 import minitorch as torch
+from minitorch.overrides import wrap_torch_function
 
 
 def _check_with(error_type, cond, message):
@@ -90,36 +91,43 @@ def _common(pick, a, b):
     return pick(a, b)
 
 
+@wrap_torch_function(lambda *args: args)
 def sym_int(a):
     """sym_int(a) -> int: cut towards zero."""
     return int(a)
 
 
+@wrap_torch_function(lambda *args: args)
 def sym_float(a):
     """sym_float(a) -> float"""
     return a if isinstance(a, float) else float(a)
 
 
+@wrap_torch_function(lambda *args: args)
 def sym_not(a):
     """sym_not(a) -> bool"""
     return not a
 
 
+@wrap_torch_function(lambda *args: args)
 def sym_max(a, b):
     """sym_max(a, b): the larger number; a float when one of them is."""
     return _common(max, a, b)
 
 
+@wrap_torch_function(lambda *args: args)
 def sym_min(a, b):
     """sym_min(a, b): the smaller number; a float when one of them is."""
     return _common(min, a, b)
 
 
+@wrap_torch_function(lambda args: args)
 def sym_sum(args):
     """sym_sum(args): the sum of a list of numbers."""
     return sum(args)
 
 
+@wrap_torch_function(lambda *args: args)
 def sym_ite(b, t, f):
     """sym_ite(b, t, f): t or f, which have one type, as the bool b says."""
     if not isinstance(b, bool):
@@ -129,12 +137,17 @@ def sym_ite(b, t, f):
     return t if b else f
 
 
+@wrap_torch_function(lambda *args: args)
 def sym_sqrt(a):
     """sym_sqrt(a) -> float"""
     import math
 
     return math.sqrt(a)
 
+
+for _function in (sym_int, sym_float, sym_not, sym_max, sym_min, sym_sum, sym_ite, sym_sqrt):
+    _function.__module__ = torch.__name__
+del _function
 
 # --- switches ---
 

@@ -39,12 +39,18 @@ METHODS = {
 
 
 def refusal(name, subject, module="torch"):
-    """The function of that name: it raises."""
+    """The function of that name: it raises, unless an argument or a mode overrides it."""
+    from minitorch._C import _has_torch_function as has_torch_function
 
     def refuse(*args, **kwargs):
+        if has_torch_function((*args, *kwargs.values())):
+            from minitorch.overrides import handle_torch_function
+
+            return handle_torch_function(refuse, (*args, *kwargs.values()), *args, **kwargs)
         raise NotImplementedError("%s.%s(): %s are out of scope" % (module, name, subject))
 
     refuse.__name__ = refuse.__qualname__ = name
+    refuse.__module__ = "minitorch"
     refuse.__doc__ = "%s(*args, **kwargs): raises NotImplementedError, since %s are out of scope." % (
         name,
         subject,

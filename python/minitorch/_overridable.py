@@ -45,12 +45,13 @@ _IGNORED = {
         sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor
         sparse_csr_tensor sym_constrain_range sym_constrain_range_for_size sym_fresh_size
         thread_safe_generator tril_indices triu_indices unify_type_list vander vmap zeros as_strided
+        set_default_dtype compiled_with_cxx11_abi from_dlpack to_dlpack
     """,
     "nn.functional": """
         upsample upsample_bilinear upsample_nearest has_torch_function has_torch_function_unary
         has_torch_function_variadic handle_torch_function sigmoid hardsigmoid tanh hardswish
         assert_int_or_pair boolean_dispatch grouped_mm scaled_mm scaled_grouped_mm _canonical_mask
-        _none_or_dtype
+        _none_or_dtype overridable
     """,
     "functional": """
         broadcast_shapes boolean_dispatch handle_torch_function has_torch_function has_torch_function_unary
@@ -76,6 +77,7 @@ _IGNORED_PROPERTIES = ("_has_symbolic_sizes_strides", "_python_dispatch")
 
 # Namespace, and the functions in it that are overridable although their names end in an underscore.
 _INIT_FUNCTIONS = ("uniform_", "normal_", "constant_", "kaiming_uniform_")
+_PRIVATE_FUNCTIONS = ("_assert_async", "_functional_assert_async", "_native_batch_norm_legit")
 
 # Methods without a schema of their own, by parameter list.
 _METHODS = {
@@ -213,24 +215,47 @@ def _default(text):
 
 
 def _parameters(schema, first):
-    """The parameter list of a schema as Python source; the receiver is called `first`."""
+    """Pairs of name and default (None: required) of a schema, the positional ones and those by keyword; the receiver is `first`."""
     body = schema[schema.index("(") + 1 : schema.rindex(")", 0, schema.rindex("->"))]
-    params = []
+    found = positional, by_keyword = {}, {}
+    current = positional
     for part in _split(body):
         if part == "*":
-            params.append("*")
+            current = by_keyword
             continue
         declared, equals, default = part.partition("=")
         name = declared.split()[-1]
-        if "!" in declared and "out" in name and "*" in params:
+        if "!" in declared and "out" in name and current is by_keyword:
             continue
         if name == "self":
             name = first
         elif name in ("from", "lambda"):
             name += "_"
-        params.append(name + ("=" + _default(default) if equals else ""))
-    if params and params[-1] == "*":
-        params.pop()
+        current[name] = _default(default) if equals else None
+    return found
+
+
+def _merged(schemas, first):
+    """The parameter list, as Python source, that takes the arguments of every overload."""
+    overloads = [_parameters(schema, first) for schema in schemas]
+    positional, by_keyword = {}, {}
+    for overload in overloads:
+        for merged, names in zip((positional, by_keyword), overload):
+            for name, default in names.items():
+                merged[name] = merged.get(name) or default
+    for name in positional:
+        by_keyword.pop(name, None)
+    for merged in (positional, by_keyword):
+        for name, default in merged.items():
+            if default is None and not all(name in o[0] or name in o[1] for o in overloads):
+                merged[name] = "None"
+    params, optional = [], False
+    for name, default in positional.items():
+        optional = optional or default is not None
+        params.append("%s=%s" % (name, default or "None") if optional else name)
+    if by_keyword:
+        params.append("*")
+        params += ["%s=%s" % item if item[1] is not None else item[0] for item in by_keyword.items()]
     return params
 
 
@@ -247,13 +272,16 @@ def _schemas():
 def _schemas_of(name):
     table = _schemas()
     bare = name.strip("_")
-    candidates = [name, name.rstrip("_"), bare]
-    if name.startswith("__") and bare[:1] in ("i", "r"):
-        candidates.append(bare[1:])
-    if bare in ("and", "or", "xor"):
-        candidates.append("bitwise_" + bare)
+    candidates, start = [name, name.rstrip("_")], ""
+    if name.startswith("__"):
+        inner = bare[1:] if bare[:1] in ("i", "r") else bare
+        candidates, start = [name, "bitwise_" + bare, "bitwise_" + inner, bare, inner], "(Tensor self"
     for candidate in candidates:
-        found = [schema for schema in table.get(candidate, ()) if "Tensor" in schema]
+        found = [
+            schema
+            for schema in table.get(candidate, ())
+            if "Tensor" in schema and start in schema.replace("(a!)", "")
+        ]
         if found:
             return found
     return []
@@ -270,8 +298,8 @@ def _from_schema(function, is_method):
     if not schemas:
         return None
     plain = [s for s in schemas if "!" not in s or s.partition("(")[0].endswith("_")]
-    params = _parameters((plain or schemas)[0], "self" if is_method else "input")
-    if not is_method and len(plain) < len(schemas):
+    params = _merged(plain or schemas, "self" if is_method else "input")
+    if not is_method and "out=None" in (function.__doc__ or "").partition("\n\n")[0]:
         params += ([] if "*" in params else ["*"]) + ["out=None"]
     return _stand_in(", ".join(params))
 
@@ -310,14 +338,15 @@ def _from_signature(function):
 
 
 def _override_for(function, is_method):
-    if isinstance(function, (types.FunctionType, types.MethodType)):
-        made = _from_signature(function)
-    else:
-        made = _from_schema(function, is_method) or _from_signature(function)
-    if made is None and is_method:
+    made = None
+    if is_method:
         for source, names in _METHODS.items():
             if function.__name__ in names.split():
                 made = _stand_in(source)
+    if made is None and isinstance(function, (types.FunctionType, types.MethodType)):
+        made = _from_signature(function)
+    elif made is None:
+        made = _from_schema(function, is_method) or _from_signature(function)
     if made is None:
         made = _stand_in("self, *args, **kwargs" if is_method else "*args, **kwargs")
     return made
@@ -337,6 +366,9 @@ def testing_overrides():
                 table[function] = _override_for(function, is_method)
     for name in _INIT_FUNCTIONS:
         function = getattr(torch.nn.init, name)
+        table[function] = _override_for(function, False)
+    for name in _PRIVATE_FUNCTIONS:
+        function = getattr(torch, name)
         table[function] = _override_for(function, False)
     table[torch.autograd.grad] = _override_for(torch.autograd.grad, False)
     return table

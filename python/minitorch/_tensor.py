@@ -220,6 +220,8 @@ class Tensor(_C._TensorBase):
 
     def __array_namespace__(self, api_version=None):
         """__array_namespace__(api_version=None) -> module: the functions of the array API standard for tensors."""
+        if has_torch_function_unary(self):
+            return handle_torch_function(Tensor.__array_namespace__, (self,), self, api_version=api_version)
         import minitorch.array_api
 
         if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
@@ -228,6 +230,8 @@ class Tensor(_C._TensorBase):
 
     def to_device(self, device, /, *, stream=None):
         """to_device(device, /, *, stream=None) -> Tensor: the tensor on that device, itself if it is there (array API)."""
+        if has_torch_function_unary(self):
+            return handle_torch_function(Tensor.to_device, (self,), self, device, stream=stream)
         return self.to(device=device)
 
     def __array__(self, dtype=None, *, copy=None):
@@ -598,6 +602,8 @@ class Tensor(_C._TensorBase):
 
     def is_distributed(self):
         """is_distributed() -> bool: False, no tensor is spread over processes."""
+        if has_torch_function_unary(self):
+            return handle_torch_function(Tensor.is_distributed, (self,), self)
         return False
 
     def to_sparse_coo(self):

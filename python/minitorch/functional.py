@@ -90,7 +90,11 @@ def einsum(*args):
         )
     if isinstance(args[0], str):
         equation, operands = args[0], args[1:]
-    elif isinstance(args[0], _C.TensorBase) or hasattr(type(args[0]), "__torch_function__"):
+    elif isinstance(args[0], _C.TensorBase):
+        equation, operands = _equation_of(args)
+    elif has_torch_function(args[1:]):  # who overrides may take anything for an equation
+        equation, operands = args[0], args[1:]
+    elif hasattr(type(args[0]), "__torch_function__"):
         equation, operands = _equation_of(args)
     else:
         raise TypeError(
@@ -420,6 +424,8 @@ def _batch_norm_impl_index(
 
 def is_distributed(input):
     """is_distributed(input) -> bool: False, no tensor is spread over processes."""
+    if has_torch_function_unary(input):
+        return _override(is_distributed, (input,), input)
     return False
 
 
@@ -430,6 +436,8 @@ def is_vulkan_available():
 
 def dequantize(tensor):
     """dequantize(tensor) -> Tensor: the tensor as float32; no tensor is quantized here."""
+    if has_torch_function_unary(tensor):
+        return _override(dequantize, (tensor,), tensor)
     return tensor.dequantize()
 
 
