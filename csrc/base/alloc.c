@@ -2,9 +2,9 @@
 /* Data blocks by size class and plain memory. Classes: multiples of 64 bytes to 1 KiB, then four
    per power of two to 2 MiB, then multiples of 2 MiB. Each class is a LIFO list, so that a chain of
    operations works on the same few blocks while they are in the cache. Blocks of up to 4 KiB are
-   carved from slabs (alloc_slab.c), blocks above 1.75 MiB are mapped with huge pages, the rest
-   comes from the system allocator. A block has no header: the caller's byte count tells its
-   class. */
+   carved from slabs (alloc_slab.c), blocks above 1.75 MiB are mapped with huge pages, those from 64 KiB on
+   are cut from regions (alloc_region.c) once there is some memory in use, the rest comes from the system
+   allocator. A block has no header: the caller's byte count tells its class. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -23,10 +23,12 @@ enum {
     N_CLASSES = 60,     /* .. 2 MiB */
     HUGE_CLASS = 59,    /* 1.75 to 2 MiB: mapped like the larger ones */
     SLAB_CLASSES = 24,  /* up to 4 KiB */
+    REGION_CLASS = 39,  /* 56 to 64 KiB: from here on cut from regions */
 };
 #define HUGE_BYTES ((size_t)2 << 20)
 #define MIN_CACHE ((uint64_t)64 << 20)
-#define TRY_BYTES ((size_t)64 << 20) /* below this nobody asks how much memory there is */
+#define REGIONS_FROM ((uint64_t)8 << 20) /* programs with little data do without */
+#define TRY_BYTES ((size_t)64 << 20)     /* below this nobody asks how much memory there is */
 
 static mt_block *free_blocks[N_CLASSES];
 static mt_alloc_stats stats; /* data blocks only */
@@ -119,6 +121,22 @@ static bool exceeds_machine(size_t nbytes)
     return nbytes > TRY_BYTES && nbytes > mt_cpu_memory_limit();
 }
 
+/* What is left of a region becomes smaller blocks before the next one is opened. */
+static void *cut_block(int c, size_t block_bytes)
+{
+    mt_block *b = mt_region_cut(block_bytes);
+
+    if (b)
+        return b;
+    for (c--; c >= REGION_CLASS; c--)
+        while ((b = mt_region_cut(bytes_of_class(c)))) {
+            b->next = free_blocks[c];
+            free_blocks[c] = b;
+            stats.cached_bytes += bytes_of_class(c);
+        }
+    return mt_region_open() ? mt_region_cut(block_bytes) : NULL;
+}
+
 /* A block from outside the cache. */
 static void *fresh_block(int c, size_t block_bytes)
 {
@@ -131,9 +149,15 @@ static void *fresh_block(int c, size_t block_bytes)
         stats.cached_bytes += linked * block_bytes;
         return p;
     }
-    if (c < HUGE_CLASS)
-        return aligned_alloc(MT_DATA_ALIGN, block_bytes);
-    return mt_huge_map(block_bytes);
+    if (c >= HUGE_CLASS)
+        return mt_huge_map(block_bytes);
+    if (c >= REGION_CLASS && stats.live_bytes + stats.cached_bytes >= REGIONS_FROM) {
+        void *p = cut_block(c, block_bytes);
+
+        if (p)
+            return p;
+    }
+    return aligned_alloc(MT_DATA_ALIGN, block_bytes);
 }
 
 /* --- giving memory back --- */
@@ -146,15 +170,45 @@ static void release_block(int c, void *p)
         free(p);
 }
 
+static void trim_regions(uint64_t keep)
+{
+    if (stats.cached_bytes <= keep)
+        return;
+    for (int c = REGION_CLASS; c < HUGE_CLASS; c++)
+        for (mt_block *b = free_blocks[c]; b; b = b->next)
+            mt_region_count(b);
+    mt_region_choose(stats.cached_bytes - keep);
+    for (int c = REGION_CLASS; c < HUGE_CLASS; c++) {
+        mt_block **link = &free_blocks[c];
+
+        while (*link) {
+            if (mt_region_leaves(*link)) {
+                *link = (*link)->next;
+                stats.cached_bytes -= bytes_of_class(c);
+            } else {
+                link = &(*link)->next;
+            }
+        }
+    }
+    mt_region_unmap();
+}
+
 /* Frees cached blocks, largest classes first, until at most `keep` bytes are cached. */
 static MT_COLD void trim_to(uint64_t keep)
 {
     mt_huge_trim(keep, &stats.cached_bytes);
+    trim_regions(keep);
     for (int c = N_CLASSES - 1; c >= SLAB_CLASSES && stats.cached_bytes > keep; c--) {
-        while (free_blocks[c] && stats.cached_bytes > keep) {
-            mt_block *b = free_blocks[c];
+        mt_block **link = &free_blocks[c];
 
-            free_blocks[c] = b->next;
+        while (*link && stats.cached_bytes > keep) {
+            mt_block *b = *link;
+
+            if (c >= REGION_CLASS && mt_region_owns(b)) {
+                link = &b->next;
+                continue;
+            }
+            *link = b->next;
             stats.cached_bytes -= bytes_of_class(c);
             release_block(c, b);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by alloc.c (size classes, accounting), alloc_slab.c (slabs and pools) and alloc_huge.c
-   (mapped blocks). Nothing here sets an error or counts, except where it says so. */
+/* Shared by alloc.c (size classes, accounting), alloc_slab.c (slabs and pools), alloc_region.c (regions) and
+   alloc_huge.c (mapped blocks). Nothing here sets an error or counts, except where it says so. */
 #ifndef MT_BASE_ALLOC_INTERNAL_H
 #define MT_BASE_ALLOC_INTERNAL_H
 
@@ -23,6 +23,20 @@ void *mt_slab_carve(size_t size, size_t align, mt_block **head, uint64_t *linked
 /* Takes the objects of wholly free slabs out of the list and frees the slabs; gives the number of
    objects. */
 uint64_t mt_slab_release(mt_block **head);
+
+/* --- regions: 8 MiB with huge pages, cut into blocks of different sizes --- */
+
+/* A piece of the newest region, NULL where the rest of it is too short. */
+void *mt_region_cut(size_t nbytes);
+/* A new region; what is left of the one before is cut no more. False without memory. */
+bool mt_region_open(void);
+bool mt_region_owns(const void *block);
+/* Giving back: count every free block, choose regions of free blocks that make up nbytes, take the blocks that leave out of
+   the free lists, unmap. */
+void mt_region_count(const void *block);
+void mt_region_choose(uint64_t nbytes);
+bool mt_region_leaves(const void *block);
+void mt_region_unmap(void);
 
 /* --- mapped blocks: multiples of 2 MiB, aligned to 2 MiB, zero when fresh --- */
 

@@ -162,6 +162,10 @@ def compile_expr(catalog, entry, prefix="int mt_expr"):
     return "/* %s */\n%s" % (entry.where, text)
 
 
+def in_place_head(entry):
+    return "int mt_expr_%s_inplace(%s)" % (entry.c, ", ".join(param(a) for a in entry.schema.args))
+
+
 def compile_in_place(catalog, entry, expr):
     """The C text of the in-place form of a composite."""
     code = Code()
@@ -174,9 +178,7 @@ def compile_in_place(catalog, entry, expr):
             compiler.value(node)
 
     compiler.run(expr, finish)
-    params = ", ".join(param(a) for a in entry.schema.args)
-    head = "int mt_expr_%s_inplace(%s)" % (entry.c, params)
-    return code.function(head, [], [c_name(a.name) for a in entry.schema.args])
+    return code.function(in_place_head(entry), [], [c_name(a.name) for a in entry.schema.args])
 
 
 def emit(writer, catalog, errors):

@@ -1,7 +1,8 @@
 """ops.h, kernels.h, tables.h and op_table.c: ids, prototypes, argument specs and records."""
 
 from ctypes_map import arg_kind, c_string, default_value, out_names, out_params, param, result_kind
-from emit_exprs import head_of
+from emit_exprs import head_of, in_place_head
+from inplace import in_place_expr
 from model import ABSENT, DTYPES, KINDS, POINTWISE
 
 CONJ_OF = """
@@ -110,6 +111,7 @@ enum {
     for e in catalog.entries:
         tables += ["int %s(mt_call *call)" % f for _, f in plan.kernels(e) if f.startswith("mt_adapt_")]
         tables += [head_of(e)] if e.expr else []
+        tables += [in_place_head(e)] if in_place_expr(catalog, e) else []
         tables += (
             ["extern const mt_grad mt_grad_%s" % e.c] if e.grad in ("formulas", "not_implemented") else []
         )

@@ -149,6 +149,48 @@ static void test_recycling(void)
     CHECK(stats.cached_bytes < 1 << 20);
 }
 
+/* Blocks from 64 KiB to 1.75 MiB share regions, in which none overlaps another; a region goes back when all of it is free. */
+static void test_regions(void)
+{
+    enum { N = 300 };
+    static const size_t sizes[] = {60000, 65536, 200000, 1000000, 1572864, 1700000};
+    char *block[N];
+    size_t size[N];
+    void *p;
+    mt_alloc_stats full, empty;
+
+    if (!MT_ALLOC_RECYCLES)
+        return;
+    mt_data_trim();
+    for (int i = 0; i < N; i++) {
+        size[i] = sizes[(i * 7 + i / 5) % 6];
+        CHECK(mt_data_alloc(&p, size[i]) == 0 && aligned(p, MT_DATA_ALIGN));
+        block[i] = p;
+        memset(p, i, size[i]);
+    }
+    mt_alloc_get_stats(&full);
+    for (int i = 0; i < N; i++)
+        for (size_t k = 0; k < size[i]; k += 4093)
+            CHECK(block[i][k] == (char)i);
+    for (int i = 0; i < N; i += 2)
+        mt_data_free(block[i], size[i]);
+    mt_data_trim();
+    for (int i = 1; i < N; i += 2) /* their neighbours went, they stay */
+        CHECK(block[i][0] == (char)i && block[i][size[i] - 1] == (char)i);
+    for (int i = 0; i < N; i += 2) {
+        CHECK(mt_data_alloc(&p, size[i]) == 0);
+        block[i] = p;
+        memset(p, i, size[i]);
+    }
+    for (int i = 0; i < N; i++) {
+        CHECK(block[i][0] == (char)i && block[i][size[i] - 1] == (char)i);
+        mt_data_free(block[i], size[i]);
+    }
+    mt_data_trim();
+    mt_alloc_get_stats(&empty);
+    CHECK(full.live_bytes > 200000000 && empty.cached_bytes < 1 << 20);
+}
+
 static void test_plain_memory(void)
 {
     mt_alloc_stats before, after;
@@ -285,6 +327,7 @@ int main(void)
     test_strings();
     test_blocks();
     test_recycling();
+    test_regions();
     test_plain_memory();
     test_pools();
     test_threads();
