@@ -11,7 +11,8 @@
 
 typedef struct region {
     char *base;
-    uint32_t n_cut, n_free; /* n_free: zero except while memory is given back */
+    size_t cut;             /* bytes in blocks */
+    uint32_t n_cut, n_free; /* blocks; n_free is zero except while memory is given back */
     bool leaves;
 } region;
 
@@ -39,11 +40,14 @@ static region *find_region(const void *p)
 void *mt_region_cut(size_t nbytes)
 {
     char *p = uncut;
+    region *r;
 
     if ((size_t)(uncut_end - uncut) < nbytes)
         return NULL;
     uncut += nbytes;
-    find_region(p)->n_cut++;
+    r = find_region(p);
+    r->cut += nbytes;
+    r->n_cut++;
     return p;
 }
 
@@ -72,7 +76,7 @@ bool mt_region_open(void)
     while (at > 0 && regions[at - 1].base > base)
         at--;
     memmove(&regions[at + 1], &regions[at], (size_t)(n_regions - at) * sizeof(region));
-    regions[at] = (region){base, 0, 0, false};
+    regions[at] = (region){base, 0, 0, 0, false};
     n_regions++;
     uncut = base;
     uncut_end = base + REGION_BYTES;
@@ -103,7 +107,7 @@ void mt_region_choose(uint64_t nbytes)
 
         r->leaves = r->n_free == r->n_cut && found < nbytes;
         r->n_free = 0;
-        found += r->leaves ? REGION_BYTES : 0;
+        found += r->leaves ? r->cut : 0;
     }
 }
 
