@@ -166,6 +166,9 @@ def processor():
         return "unknown processor"
 
 
+SAMPLES = {}  # case -> nanoseconds of ours and of the other's, for who wants more than medians
+
+
 def compare(a, b, name, pairs, seconds):
     """(case, ours ns, other ns, median ratio, 10 %, 90 %) or (case, error text)."""
     first, second = (
@@ -180,6 +183,7 @@ def compare(a, b, name, pairs, seconds):
         for w, n, into in order if k % 2 == 0 else order[::-1]:
             into.append(w.ask(do="sample", case=name, n=n)["ns"])
         ratios.append(others[-1] / ours[-1])
+    SAMPLES[name] = ours, others
     return (
         name,
         statistics.median(ours),

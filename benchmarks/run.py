@@ -23,6 +23,7 @@ def main():
         ["train_step.py"] + options,
         ["interchange.py"] + options,
         ["autograd.py"] + options,
+        ["overrides_benchmark.py"] + options,
         ["memory_import.py"],
     ] + ([["build.py", "--wheel"]] if build else [])
     failed = []

@@ -130,7 +130,14 @@ bool mt_py_tensor_type_info(PyObject *o, mt_dtype *dtype, mt_device *device);
 int mt_py_autograd_init(PyObject *module);
 int mt_py_numpy_init(PyObject *module);
 int mt_py_testing_init(PyObject *module);
+/* Handlers of subclasses are off until the state that is returned is put back. */
+typedef struct mt_py_override_state {
+    bool all, subclass;
+} mt_py_override_state;
+mt_py_override_state mt_py_override_disable_subclass(void);
+void mt_py_override_restore(mt_py_override_state old);
 int mt_py_torch_function_init(PyObject *module);
+int mt_py_torch_function_default_init(PyObject *module);
 int mt_py_module_functions_init(PyObject *module);
 int mt_py_state_init(PyObject *module);
 int mt_py_forward_init(PyObject *module);

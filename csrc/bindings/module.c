@@ -76,11 +76,13 @@ MT_EXPORT PyMODINIT_FUNC PyInit__C(void)
 {
     typedef int init_function(PyObject *);
     static init_function *const inits[] = {
-        mt_py_error_init,          mt_py_small_types_init, mt_py_device_init,           mt_py_size_init,
-        mt_py_generator_init,      mt_py_storage_init,     mt_py_tensor_type_init,      mt_py_torch_function_init,
-        mt_py_tensor_new_init,     mt_py_autograd_init,    mt_py_module_functions_init, mt_py_numpy_init,
-        mt_py_state_init,          mt_py_forward_init,     mt_py_autocast_state_init,   mt_py_inspect_init,
-        mt_py_function_table_init, mt_py_testing_init,
+        mt_py_error_init,          mt_py_small_types_init,    mt_py_device_init,
+        mt_py_size_init,           mt_py_generator_init,      mt_py_storage_init,
+        mt_py_tensor_type_init,    mt_py_torch_function_init, mt_py_torch_function_default_init,
+        mt_py_tensor_new_init,     mt_py_autograd_init,       mt_py_module_functions_init,
+        mt_py_numpy_init,          mt_py_state_init,          mt_py_forward_init,
+        mt_py_autocast_state_init, mt_py_inspect_init,        mt_py_function_table_init,
+        mt_py_testing_init,
     };
     PyObject *module;
 

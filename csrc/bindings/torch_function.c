@@ -450,6 +450,22 @@ typedef struct guard {
     PyObject_HEAD bool all, old_all, old_subclass;
 } guard;
 
+mt_py_override_state mt_py_override_disable_subclass(void)
+{
+    mt_py_override_state old = {mt_thread.override_disabled, mt_thread.override_subclass_disabled};
+
+    mt_thread.override_subclass_disabled = true;
+    refresh_slow_flag();
+    return old;
+}
+
+void mt_py_override_restore(mt_py_override_state old)
+{
+    mt_thread.override_disabled = old.all;
+    mt_thread.override_subclass_disabled = old.subclass;
+    refresh_slow_flag();
+}
+
 static PyObject *guard_enter(PyObject *o, PyObject *unused)
 {
     guard *g = (guard *)o;

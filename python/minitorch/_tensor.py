@@ -337,14 +337,7 @@ class Tensor(_C._TensorBase):
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         """The default handler of subclasses: runs the function with subclass handling off and turns every
         exact tensor of the result into this class."""
-        for kind in types:
-            if not issubclass(cls, kind):
-                return NotImplemented
-        with _C.DisableTorchFunctionSubclass():
-            result = func(*args, **(kwargs or {}))
-            if func in _NOT_WRAPPED:
-                return result
-            return _convert(result, cls)
+        return _C._torch_function_default(cls, func, types, args, kwargs, _NOT_WRAPPED)
 
     __torch_dispatch__ = _C._disabled_torch_dispatch_impl
 
@@ -734,16 +727,6 @@ def _dim_order(tensor, check):
                 order[before], order[spot] = outer, inner
                 spot = before
     return tuple(order[::-1])
-
-
-def _convert(result, cls):
-    if cls is Tensor:
-        return result
-    if isinstance(result, Tensor):
-        return result if isinstance(result, cls) else result.as_subclass(cls)
-    if isinstance(result, (tuple, list)):
-        return type(result)([_convert(item, cls) for item in result])
-    return result
 
 
 # Results of these stay plain tensors.
