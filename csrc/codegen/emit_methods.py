@@ -5,8 +5,7 @@ One mt_py_func per name and form, its trampoline, and the PyMethodDef tables.
 
 from ctypes_map import c_string
 from model import SPACES, plain_c_name
-from schema import Schema
-from signatures import text_signature
+from signatures import docstring
 
 HEAD = """#include <Python.h>
 
@@ -42,30 +41,6 @@ class Func:
         """Whether a list of sizes may be spread: f(2, 3) for f((2, 3)). It must be the only positional argument."""
         positional = [a for a in entry.schema.args[self.is_method :] if not a.keyword_only]
         return len(positional) == 1 and positional[0].type.is_list and positional[0].type.base == "int"
-
-
-def python_signature(entry, func, schema=None):
-    s = schema or entry.schema
-    args = list(s.args)
-    if func.is_method:
-        args = args[1:]
-    elif args and args[0].name == "self":
-        args[0] = type(args[0])("input", args[0].type, args[0].default, args[0].keyword_only)
-    text = str(Schema("f", "", tuple(args), s.returns))
-    inner = _untyped(args)
-    if func.has_out and entry.out_ok:
-        inner += ("" if any(a.keyword_only for a in args) else (", " if inner else "") + "*") + ", out=None"
-    result = text[text.rindex("->") :]
-    return "%s(%s) %s" % (func.name, inner, result)
-
-
-def _untyped(args):
-    parts = []
-    for i, arg in enumerate(args):
-        if arg.keyword_only and (i == 0 or not args[i - 1].keyword_only):
-            parts.append("*")
-        parts.append(arg.name + ("" if arg.default is None else "=" + arg.default))
-    return ", ".join(parts)
 
 
 def _tables_of(entry, name):
@@ -134,9 +109,7 @@ def emit(writer, catalog):
             )
         )
         calls.append("CALL(%d)" % i)
-        text = "%s%s\n--\n\n" % (func.name, text_signature(func))
-        text += "\n".join([python_signature(e, func) for e in func.entries]) + "\n\n" + func.entries[0].doc
-        docs.append("static const char doc_%d[] = %s;" % (i, c_string(text)))
+        docs.append("static const char doc_%d[] = %s;" % (i, c_string(docstring(func))))
     parts = [HEAD]
     parts += [
         "static const mt_op *const %s[] = {%s};\n" % (name, ", ".join(ops)) for ops, name in overloads.items()

@@ -7,10 +7,10 @@ import textwrap
 import stub_modules
 from emit_methods import TABLES, functions
 from model import SPACES
+from signatures import python_name
 from stub_types import HEAD, STUBS, TYPES_OF_C, Names, of_argument, of_out, of_results
 
 PACKAGE = os.path.join(STUBS, os.pardir, os.pardir, os.pardir, "python", "minitorch")
-_KEYWORDS = ("from", "lambda", "in", "is", "not", "and", "or", "def", "class", "global", "pass")
 
 
 def _default(text):
@@ -20,11 +20,9 @@ def _default(text):
 def _parameters(entry, func):
     """(positional, keyword-only) parameters of one overload, without self, as text."""
     positional, keywords = [], []
-    for i, arg in enumerate(entry.schema.args[func.is_method :]):
-        name = "input" if not func.is_method and i == 0 and arg.name == "self" else arg.name
-        name += "_" if name in _KEYWORDS else ""
+    for arg in entry.schema.args[func.is_method :]:
         text = "%s: %s%s" % (
-            name,
+            python_name(func, arg.name),
             of_argument(entry, arg),
             "" if arg.default is None else " = " + _default(arg.default),
         )

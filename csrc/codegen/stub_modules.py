@@ -324,6 +324,10 @@ class ModuleStub:
                 node.value.id in self.defined or node.value.id in self.imported
             ):
                 lines.append("%s = %s" % (target.id, node.value.id))
+            elif (
+                re.match(r"_\w+\((\w+)\)$", text) and node.value.args[0].id in self.defined
+            ):  # f = _decorated(f_)
+                lines.append("%s = %s" % (target.id, node.value.args[0].id))
             elif text.startswith("_C.") and isinstance(node.value, ast.Attribute):
                 lines.append("%s = %s" % (target.id, text))
             elif target.id not in self.defined and target.id != "__all__":

@@ -198,30 +198,6 @@ def get_float32_matmul_precision():
     return _settings["float32_matmul"]
 
 
-def set_printoptions(*args, **kwargs):
-    """set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None)
-
-    How tensors are printed.
-    """
-    from minitorch import _tensor_str
-
-    _tensor_str.set_printoptions(*args, **kwargs)
-
-
-def save(*args, **kwargs):
-    """save(obj, f, pickle_module=pickle, pickle_protocol=2): writes an object to a file in PyTorch's format."""
-    from minitorch import serialization
-
-    return serialization.save(*args, **kwargs)
-
-
-def load(*args, **kwargs):
-    """load(f, map_location=None, *, weights_only=True, ...): reads what `save`, or PyTorch's, has written."""
-    from minitorch import serialization
-
-    return serialization.load(*args, **kwargs)
-
-
 def set_default_device(device):
     """set_default_device(device): where factories make tensors when they are not told; None: the CPU again."""
     from minitorch.utils import _device
@@ -246,6 +222,9 @@ _LAZY_NAMES = {
     "from_dlpack": "utils.dlpack",
     "to_dlpack": "utils.dlpack",
     "get_rng_state": "random",
+    "save": "serialization",
+    "load": "serialization",
+    "set_printoptions": "_tensor_str",
     "StorageBase": "_C",
     "Stream": "_C",
     "Event": "_C",

@@ -36,6 +36,7 @@ def with_indices_or_not(plain, indexed, position, name):
     function.__name__ = function.__qualname__ = name
     function.__module__ = MODULE
     function.__doc__ = plain.__doc__
+    function.__wrapped__ = plain  # for inspect.signature
     return function
 
 

@@ -344,6 +344,7 @@ def _deprecated(function):
 
     old.__name__ = old.__qualname__ = name
     old.__doc__ = "The old name of %s." % function.__name__
+    old.__wrapped__ = function  # for inspect.signature
     return old
 
 

@@ -95,7 +95,7 @@ static const char doc_4[] = "sum(input, dim, keepdim=False, *, dtype=None, out=N
 static const char doc_5[] = "cumsum($self, dim, *, dtype=None)\n--\n\ncumsum(dim, *, dtype=None) -> Tensor\n\nRunning sum along a dimension.";
 static const char doc_6[] = "cumsum(input, dim, *, dtype=None, out=None)\n--\n\ncumsum(input, dim, *, dtype=None, out=None) -> Tensor\n\nRunning sum along a dimension.";
 static const char doc_7[] = "cumsum_($self, dim, *, dtype=None)\n--\n\ncumsum_(dim, *, dtype=None) -> Tensor\n\nRunning sum along a dimension.";
-static const char doc_8[] = "expand($self, size, *, implicit=False)\n--\n\nexpand(size, *, implicit=False) -> Tensor\n\nDimensions of size 1 repeated without a copy.";
+static const char doc_8[] = "expand($self, *size, implicit=False)\n--\n\nexpand(size, *, implicit=False) -> Tensor\n\nDimensions of size 1 repeated without a copy.";
 static const char doc_9[] = "lift($self, weight=None, factor=None, mode=\"none\")\n--\n\nlift(weight=None, factor=None, mode=\"none\") -> Tensor\n\nA composite with everything the formula language has.";
 static const char doc_10[] = "lift(input, weight=None, factor=None, mode=\"none\")\n--\n\nlift(input, weight=None, factor=None, mode=\"none\") -> Tensor\n\nA composite with everything the formula language has.";
 static const char doc_11[] = "lift_($self, weight=None, factor=None, mode=\"none\")\n--\n\nlift_(weight=None, factor=None, mode=\"none\") -> Tensor\n\nA composite with everything the formula language has.";
@@ -106,8 +106,8 @@ static const char doc_15[] = "mul(input, other, *, out=None)\n--\n\nmul(input, o
 static const char doc_16[] = "mul_($self, other)\n--\n\nmul_(other) -> Tensor\n\nThe product.";
 static const char doc_17[] = "cat(tensors, dim=0)\n--\n\ncat(tensors, dim=0) -> Tensor\n\nTensors one after the other.";
 static const char doc_18[] = "numel($self)\n--\n\nnumel() -> int\n\nThe number of elements.";
-static const char doc_19[] = "unbind($self, dim=0)\n--\n\nunbind(dim=0) -> Tensor[]\n\nThe slices along a dimension.";
-static const char doc_20[] = "unbind(input, dim=0)\n--\n\nunbind(input, dim=0) -> Tensor[]\n\nThe slices along a dimension.";
+static const char doc_19[] = "unbind($self, dim=0)\n--\n\nunbind(dim=0) -> tuple of Tensors\n\nThe slices along a dimension.";
+static const char doc_20[] = "unbind(input, dim=0)\n--\n\nunbind(input, dim=0) -> tuple of Tensors\n\nThe slices along a dimension.";
 static const char doc_21[] = "fill_($self, value)\n--\n\nfill_(value) -> Tensor\n\nSets every element.";
 static const char doc_22[] = "later(input)\n--\n\nlater(input) -> Tensor\n\nAn entry without an implementation.";
 static const char doc_23[] = "multiply($self, other)\n--\n\nmultiply(other) -> Tensor\n\nThe product.";
