@@ -64,6 +64,7 @@ static inline bool mt_py_needs_override(PyObject *o)
 }
 /* func = getattr of the class by name ("__getitem__") or the __get__ of a property. */
 PyObject *mt_py_override_method(PyObject *self, const char *name, PyObject *args, PyObject *kwargs);
+PyObject *mt_py_override_unary(PyObject *self, const char *name); /* without further arguments */
 PyObject *mt_py_override_property(PyObject *self, const char *name, PyObject *value, int action);
 
 /* --- autograd hooks of the tensor type --- */

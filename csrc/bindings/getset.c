@@ -275,6 +275,18 @@ static bool overrides_method(PyObject *self, const char *name, PyObject *const *
     return true;
 }
 
+static bool overrides_pair(PyObject *self, const char *name, PyObject *other, PyObject **result)
+{
+    PyObject *args;
+
+    if (MT_LIKELY(!mt_py_needs_override(self) && !mt_py_needs_override(other)))
+        return false;
+    args = PyTuple_Pack(2, self, other);
+    *result = args ? mt_py_override_method(self, name, args, NULL) : NULL;
+    Py_XDECREF(args);
+    return true;
+}
+
 /* The one optional argument `dim`, by position or name: 1 given, 0 absent, -1 error. */
 static int optional_dim(int64_t *dim, const char *name, int ndim, PyObject *const *args, Py_ssize_t nargs,
                         PyObject *kwnames)
@@ -443,7 +455,11 @@ static PyObject *method_is_contiguous(PyObject *self, PyObject *const *args, Py_
 
 static PyObject *method_is_view(PyObject *self, PyObject *unused)
 {
+    PyObject *result;
+
     (void)unused;
+    if (overrides_method(self, "_is_view", NULL, 0, NULL, &result))
+        return result;
     return PyBool_FromLong(is_view(mt_py_impl(self)));
 }
 
@@ -456,7 +472,10 @@ static PyObject *method_use_count(PyObject *self, PyObject *unused)
 static PyObject *method_is_same_size(PyObject *self, PyObject *other)
 {
     mt_tensor *a = mt_py_impl(self), *b;
+    PyObject *result;
 
+    if (overrides_pair(self, "is_same_size", other, &result))
+        return result;
     if (!mt_py_is_tensor(other)) {
         PyErr_Format(PyExc_TypeError, "is_same_size(): argument 'other' (position 1) must be Tensor, not %s",
                      Py_TYPE(other)->tp_name);
@@ -469,7 +488,10 @@ static PyObject *method_is_same_size(PyObject *self, PyObject *other)
 static PyObject *method_is_set_to(PyObject *self, PyObject *other)
 {
     mt_tensor *a = mt_py_impl(self), *b;
+    PyObject *result;
 
+    if (overrides_pair(self, "is_set_to", other, &result))
+        return result;
     if (!mt_py_is_tensor(other)) {
         PyErr_Format(PyExc_TypeError, "is_set_to(): argument 'tensor' (position 1) must be Tensor, not %s",
                      Py_TYPE(other)->tp_name);

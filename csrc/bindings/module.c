@@ -8,9 +8,10 @@
 
 static int add_space(PyObject *module, const char *name, PyMethodDef *functions)
 {
-    PyObject *space = PyModule_New(name);
+    PyObject *full = PyUnicode_FromFormat("minitorch._C.%s", name), *space = full ? PyModule_NewObject(full) : NULL;
     int rc = -1;
 
+    Py_XDECREF(full);
     if (!space)
         return -1;
     if (PyModule_AddFunctions(space, functions) == 0)

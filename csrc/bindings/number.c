@@ -51,6 +51,30 @@ static PyObject *not_implemented_on_type_error(PyObject *result)
     return result;
 }
 
+/* What Python does for classes whose operators are written in Python: after NotImplemented from the left operand the
+   reflected method of the right one is asked. Slots of C are asked once, since both operands have the same. */
+static PyObject *or_reflected(PyObject *result, const char *name, PyObject *a, PyObject *b)
+{
+    PyObject *own, *theirs, *args;
+
+    if (result != Py_NotImplemented || Py_TYPE(a) == Py_TYPE(b) || !mt_py_is_tensor(b) || !mt_py_needs_override(b))
+        return result;
+    own = PyObject_GetAttrString((PyObject *)&mt_TensorBase_Type, name);
+    theirs = PyObject_GetAttrString((PyObject *)Py_TYPE(b), name);
+    if (own && theirs && own != theirs) { /* written in Python, and Python asks it */
+        Py_DECREF(own);
+        Py_DECREF(theirs);
+        return result;
+    }
+    Py_DECREF(result);
+    args = own && theirs ? PyTuple_Pack(2, b, a) : NULL;
+    result = args ? mt_py_override_method(b, name, args, NULL) : NULL;
+    Py_XDECREF(args);
+    Py_XDECREF(own);
+    Py_XDECREF(theirs);
+    return not_implemented_on_type_error(result);
+}
+
 /* --- the short road --- */
 
 static inline bool python_number(mt_scalar *out, PyObject *o)
@@ -124,21 +148,21 @@ static inline int short_inplace(PyObject **result, const mt_op *op, PyObject *a,
 
 /* A slot: METHOD of the left tensor, REFLECTED of the right one, which comes first, when the left is no tensor. */
 #define SHORT(slot) (find(&slot) ? slot.func->overloads[0] : NULL)
-#define BINARY(slot, method, reflected)                                      \
-    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};             \
-    static lazy_func lazy_r##slot = {reflected, MT_PY_FUNCTION, NULL};       \
-    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                 \
-    {                                                                        \
-        PyObject *result = NULL;                                             \
-        const mt_op *op = SHORT(lazy_##slot);                                \
-                                                                             \
-        if (!op)                                                             \
-            return NULL;                                                     \
-        if (short_binary(&result, op, a, b))                                 \
-            return result;                                                   \
-        if (mt_py_is_tensor(a))                                              \
-            return not_implemented_on_type_error(call2(&lazy_##slot, a, b)); \
-        return not_implemented_on_type_error(call2(&lazy_r##slot, b, a));    \
+#define BINARY(slot, method, reflected, dunder)                                                          \
+    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                                         \
+    static lazy_func lazy_r##slot = {reflected, MT_PY_FUNCTION, NULL};                                   \
+    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                                             \
+    {                                                                                                    \
+        PyObject *result = NULL;                                                                         \
+        const mt_op *op = SHORT(lazy_##slot);                                                            \
+                                                                                                         \
+        if (!op)                                                                                         \
+            return NULL;                                                                                 \
+        if (short_binary(&result, op, a, b))                                                             \
+            return result;                                                                               \
+        if (mt_py_is_tensor(a))                                                                          \
+            return or_reflected(not_implemented_on_type_error(call2(&lazy_##slot, a, b)), dunder, a, b); \
+        return not_implemented_on_type_error(call2(&lazy_r##slot, b, a));                                \
     }
 #define INPLACE(slot, method)                                            \
     static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};         \
@@ -154,21 +178,21 @@ static inline int short_inplace(PyObject **result, const mt_op *op, PyObject *a,
         return not_implemented_on_type_error(call2(&lazy_##slot, a, b)); \
     }
 /* The left operand is no tensor and the op does not commute: a function of both. */
-#define BINARY_FUNCTION(slot, method, function)                                        \
-    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                       \
-    static lazy_func lazy_r##slot = {function, MT_PY_FUNCTION, NULL};                  \
-    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                           \
-    {                                                                                  \
-        PyObject *result = NULL;                                                       \
-        const mt_op *op = SHORT(lazy_##slot);                                          \
-                                                                                       \
-        if (!op)                                                                       \
-            return NULL;                                                               \
-        if (mt_py_is_exact(a) && short_binary(&result, op, a, b))                      \
-            return result;                                                             \
-        if (mt_py_is_tensor(a))                                                        \
-            return not_implemented_on_type_error(call2(&lazy_##slot, a, b));           \
-        return not_implemented_on_type_error(reflected_function(&lazy_r##slot, a, b)); \
+#define BINARY_FUNCTION(slot, method, function, dunder)                                                  \
+    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                                         \
+    static lazy_func lazy_r##slot = {function, MT_PY_FUNCTION, NULL};                                    \
+    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                                             \
+    {                                                                                                    \
+        PyObject *result = NULL;                                                                         \
+        const mt_op *op = SHORT(lazy_##slot);                                                            \
+                                                                                                         \
+        if (!op)                                                                                         \
+            return NULL;                                                                                 \
+        if (mt_py_is_exact(a) && short_binary(&result, op, a, b))                                        \
+            return result;                                                                               \
+        if (mt_py_is_tensor(a))                                                                          \
+            return or_reflected(not_implemented_on_type_error(call2(&lazy_##slot, a, b)), dunder, a, b); \
+        return not_implemented_on_type_error(reflected_function(&lazy_r##slot, a, b));                   \
     }
 
 static PyObject *reflected_function(lazy_func *lazy, PyObject *a, PyObject *b)
@@ -198,17 +222,17 @@ static PyObject *reflected_function(lazy_func *lazy, PyObject *a, PyObject *b)
     return result;
 }
 
-BINARY(add, "add", "add")
-BINARY(mul, "mul", "mul")
-BINARY(and, "bitwise_and", "bitwise_and")
-BINARY(or, "bitwise_or", "bitwise_or")
-BINARY(xor, "bitwise_xor", "bitwise_xor")
-BINARY(sub, "sub", "rsub")
-BINARY_FUNCTION(floordiv, "floor_divide", "floor_divide")
-BINARY_FUNCTION(remainder, "remainder", "remainder")
-BINARY_FUNCTION(matmul, "matmul", "matmul")
-BINARY_FUNCTION(lshift, "bitwise_left_shift", "bitwise_left_shift")
-BINARY_FUNCTION(rshift, "bitwise_right_shift", "bitwise_right_shift")
+BINARY(add, "add", "add", "__radd__")
+BINARY(mul, "mul", "mul", "__rmul__")
+BINARY(and, "bitwise_and", "bitwise_and", "__rand__")
+BINARY(or, "bitwise_or", "bitwise_or", "__ror__")
+BINARY(xor, "bitwise_xor", "bitwise_xor", "__rxor__")
+BINARY(sub, "sub", "rsub", "__rsub__")
+BINARY_FUNCTION(floordiv, "floor_divide", "floor_divide", "__rfloordiv__")
+BINARY_FUNCTION(remainder, "remainder", "remainder", "__rmod__")
+BINARY_FUNCTION(matmul, "matmul", "matmul", "__rmatmul__")
+BINARY_FUNCTION(lshift, "bitwise_left_shift", "bitwise_left_shift", "__rlshift__")
+BINARY_FUNCTION(rshift, "bitwise_right_shift", "bitwise_right_shift", "__rrshift__")
 
 static lazy_func lazy_truediv = {"div", MT_PY_METHOD, NULL}, lazy_reciprocal = {"reciprocal", MT_PY_METHOD, NULL};
 
@@ -232,7 +256,7 @@ static PyObject *tensor_truediv(PyObject *a, PyObject *b)
         return NULL;
     if (short_binary(&result, lazy_truediv.func->overloads[0], a, b))
         return result;
-    return not_implemented_on_type_error(call2(&lazy_truediv, a, b));
+    return or_reflected(not_implemented_on_type_error(call2(&lazy_truediv, a, b)), "__rtruediv__", a, b);
 }
 
 INPLACE(iadd, "add_")
@@ -255,7 +279,7 @@ static PyObject *tensor_pow(PyObject *a, PyObject *b, PyObject *modulo)
     if (modulo != Py_None)
         Py_RETURN_NOTIMPLEMENTED;
     if (mt_py_is_tensor(a))
-        return not_implemented_on_type_error(call2(&lazy_pow, a, b));
+        return or_reflected(not_implemented_on_type_error(call2(&lazy_pow, a, b)), "__rpow__", a, b);
     return not_implemented_on_type_error(call2(&lazy_rpow, a, b));
 }
 
@@ -311,7 +335,7 @@ static PyObject *tensor_float(PyObject *self)
     mt_scalar s;
 
     if (mt_py_needs_override(self))
-        return mt_py_override_method(self, "__float__", PyTuple_Pack(1, self), NULL);
+        return mt_py_override_unary(self, "__float__");
     if (one_element(&s, self) < 0)
         return NULL;
     if (s.category == MT_CAT_COMPLEX && s.v.c.im != 0) {
@@ -326,7 +350,7 @@ static PyObject *tensor_int(PyObject *self)
     mt_scalar s;
 
     if (mt_py_needs_override(self))
-        return mt_py_override_method(self, "__int__", PyTuple_Pack(1, self), NULL);
+        return mt_py_override_unary(self, "__int__");
     if (one_element(&s, self) < 0)
         return NULL;
     if (s.category == MT_CAT_COMPLEX && s.v.c.im != 0) {
@@ -344,7 +368,7 @@ static PyObject *tensor_index(PyObject *self)
     mt_scalar s;
 
     if (mt_py_needs_override(self))
-        return mt_py_override_method(self, "__index__", PyTuple_Pack(1, self), NULL);
+        return mt_py_override_unary(self, "__index__");
     if (t->numel != 1 || !mt_dtype_is_integral((mt_dtype)t->dtype, true)) {
         PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
         return NULL;
@@ -360,11 +384,9 @@ static int tensor_bool(PyObject *self)
     mt_scalar s;
 
     if (mt_py_needs_override(self)) {
-        PyObject *args = PyTuple_Pack(1, self);
-        PyObject *result = args ? mt_py_override_method(self, "__bool__", args, NULL) : NULL;
+        PyObject *result = mt_py_override_unary(self, "__bool__");
         int truth = result ? PyObject_IsTrue(result) : -1;
 
-        Py_XDECREF(args);
         Py_XDECREF(result);
         return truth;
     }
@@ -387,6 +409,8 @@ PyObject *mt_py_tensor_complex(PyObject *self, PyObject *unused)
     mt_c128 c;
 
     (void)unused;
+    if (mt_py_needs_override(self))
+        return mt_py_override_unary(self, "__complex__");
     if (one_element(&s, self) < 0)
         return NULL;
     c = mt_scalar_to_complex(s);

@@ -107,6 +107,15 @@ static int warn_of_plain_method(PyObject *owner, PyObject *handler)
                         1);
 }
 
+static int refuse_class_method(PyObject *handler)
+{
+    if (!PyMethod_Check(handler) || !PyType_Check(PyMethod_GET_SELF(handler)))
+        return 0;
+    PyErr_SetString(PyExc_RuntimeError, "Defining your mode's `__torch_function__` as a classmethod is not supported, "
+                                        "please make it a plain method");
+    return -1;
+}
+
 static PyObject *call_handler(PyObject *owner, bool is_mode, PyObject *func, PyObject *types, PyObject *args,
                               PyObject *kwargs)
 {
@@ -114,7 +123,7 @@ static PyObject *call_handler(PyObject *owner, bool is_mode, PyObject *func, PyO
 
     if (!handler)
         return NULL;
-    if (!is_mode && warn_of_plain_method(owner, handler) < 0)
+    if (is_mode ? refuse_class_method(handler) < 0 : warn_of_plain_method(owner, handler) < 0)
         result = NULL;
     else
         result = PyObject_CallFunctionObjArgs(handler, func, types, args, kwargs, NULL);
@@ -261,6 +270,14 @@ done:
 PyObject *mt_py_override_method(PyObject *self, const char *name, PyObject *args, PyObject *kwargs)
 {
     return override_with(self, PyObject_GetAttrString((PyObject *)&mt_TensorBase_Type, name), args, kwargs);
+}
+
+PyObject *mt_py_override_unary(PyObject *self, const char *name)
+{
+    PyObject *args = PyTuple_Pack(1, self), *result = args ? mt_py_override_method(self, name, args, NULL) : NULL;
+
+    Py_XDECREF(args);
+    return result;
 }
 
 /* action: 0 get, 1 set, 2 delete. func is the bound __get__, __set__ or __delete__ of the property. */
