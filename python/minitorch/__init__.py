@@ -27,7 +27,16 @@ def _find_in_c(name):
     return _introspection.find(name)
 
 
-_C.__getattr__ = _find_in_c
+def _find_in_nn(name):
+    """The one name of _C._nn that is written in Python."""
+    if name != "_parse_to":
+        raise AttributeError("module 'torch._C._nn' has no attribute '%s'" % name)
+    from minitorch.nn.modules.module import _parse_to
+
+    return _parse_to
+
+
+_C.__getattr__, _C._nn.__getattr__ = _find_in_c, _find_in_nn
 
 for _name in (
     "bool uint8 int8 int16 short int32 int int64 long float16 half bfloat16 float32 float float64 double "

@@ -8,6 +8,7 @@ input is d/dx + i d/dy of its parts.
 import itertools
 
 import minitorch as torch
+from minitorch.overrides import is_tensor_like
 
 
 class GradcheckError(RuntimeError):
@@ -21,15 +22,15 @@ def as_tuple(x):
 
 
 def is_inexact(x):
-    return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
+    return is_tensor_like(x) and (x.is_floating_point() or x.is_complex())
 
 
 def differentiable(outputs):
-    return tuple([o for o in as_tuple(outputs) if isinstance(o, torch.Tensor) and o.requires_grad])
+    return tuple([o for o in as_tuple(outputs) if is_tensor_like(o) and o.requires_grad])
 
 
 def wanted_inputs(inputs):
-    return [x for x in inputs if isinstance(x, torch.Tensor) and x.requires_grad]
+    return [x for x in inputs if is_tensor_like(x) and x.requires_grad]
 
 
 # --- from differences ---
@@ -69,13 +70,15 @@ def numerical(func, inputs, outputs, eps):
         for index in itertools.product(*[range(size) for size in x.size()]):
             place = data[index]  # a view of one element
             real = slopes(func, inputs, place, eps, eps, index)
-            imag = slopes(func, inputs, place, eps * 1j, eps, index) if x.is_complex() else None
+            imag = slopes(func, inputs, place, eps * 1j, eps, index) if x.dtype.is_complex else None
             for column, slope in zip(columns, _combined(real, imag)):
                 column.append(slope)
         for row, column, out in zip(rows, columns, outputs):
             dtype = torch.promote_types(x.dtype, out.dtype) if is_inexact(out) else x.dtype
-            full = torch.stack(column).to(dtype) if column else x.new_zeros((0, out.numel()), dtype=dtype)
-            row.append(full.reshape(x.numel(), out.numel()))
+            full = x.new_zeros((x.numel(), out.numel()), dtype=dtype)
+            for k, slope in enumerate(column):
+                full[k] = slope
+            row.append(full)
     return rows
 
 
@@ -83,9 +86,9 @@ def numerical_along(func, inputs, x, u, eps):
     """The derivative of every output along u, a pair of directions where x is complex."""
     data = x.data
     if not x.is_complex():
-        return slopes(func, inputs, data, (u * eps).view(x.shape), eps)
-    real = slopes(func, inputs, data, (u[0] * eps).view(x.shape), eps)
-    return _combined(real, slopes(func, inputs, data, (u[1] * eps).view(x.shape) * 1j, eps))
+        return slopes(func, inputs, data, (u * eps).view(x.size()), eps)
+    real = slopes(func, inputs, data, (u[0] * eps).view(x.size()), eps)
+    return _combined(real, slopes(func, inputs, data, (u[1] * eps).view(x.size()) * 1j, eps))
 
 
 # --- from backward ---
@@ -112,17 +115,17 @@ def _columns(rows, wanted):
     """(Jacobians, whether all dtypes fit, whether all sizes fit) from gradients per weight."""
     result, types_fit, sizes_fit = [], True, True
     for k, x in enumerate(wanted):
-        columns = []
-        for row in rows:
+        jacobian = x.new_zeros((x.numel(), len(rows)))
+        for i, row in enumerate(rows):
             grad = row[k]
             if grad is None:
-                grad = torch.zeros_like(x)
-            elif grad.size() != x.size():
+                continue
+            if grad.size() != x.size():
                 sizes_fit = False
-                grad = torch.zeros_like(x)
+                continue
             types_fit &= grad.dtype == x.dtype
-            columns.append(grad.reshape(-1))
-        result.append(torch.stack(columns, 1) if columns else x.new_zeros((x.numel(), 0)))
+            jacobian[:, i] = grad.reshape(-1)
+        result.append(jacobian)
     return result, types_fit, sizes_fit
 
 
@@ -155,7 +158,7 @@ def _dual_outputs(func, inputs, tangents, check_dtypes):
     forward_ad = torch.autograd.forward_ad
     duals = []
     for x in inputs:
-        if isinstance(x, torch.Tensor) and x.requires_grad:
+        if is_tensor_like(x) and x.requires_grad:
             x = forward_ad.make_dual(x.detach(), tangents.pop(0))
         duals.append(x)
     result = []

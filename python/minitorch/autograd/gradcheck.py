@@ -13,6 +13,7 @@ from minitorch.autograd._gradcheck_extra import (
     check_zero_weights,
 )
 from minitorch.autograd._jacobians import GradcheckError, as_tuple, differentiable, is_inexact, wanted_inputs
+from minitorch.overrides import is_tensor_like
 
 __all__ = ["gradcheck", "gradgradcheck", "GradcheckError"]
 
@@ -21,8 +22,12 @@ def _check_inputs(inputs):
     import warnings
 
     for i, x in enumerate(inputs):
-        if not isinstance(x, torch.Tensor) or not x.requires_grad:
+        if not is_tensor_like(x) or not x.requires_grad:
             continue
+        if x.is_sparse or x.layout is not torch.strided or not is_inexact(x):
+            raise ValueError(
+                "gradcheck expects strided tensors of floating point or complex numbers, input %d is none" % i
+            )
         if x.dtype not in (torch.float64, torch.complex128):
             warnings.warn(
                 "Input #%d requires gradient and is not a double precision floating point or complex. This "
@@ -222,7 +227,7 @@ def _check_backward(func, inputs, options, outputs):
 
 
 def _check_forward(func, inputs, options, check_undefined):
-    which = [i for i, x in enumerate(inputs) if isinstance(x, torch.Tensor) and x.is_complex()]
+    which = [i for i, x in enumerate(inputs) if is_tensor_like(x) and x.is_complex()]
     checks = []
     if not which:
         checks.append(_Check(func, inputs, options, use_forward=True))
@@ -401,7 +406,7 @@ def gradgradcheck(
         weights = _random_weights(differentiable(func(*inputs)), gen_non_contig_grad_outputs)
     else:
         weights = as_tuple(grad_outputs)
-    marks = [isinstance(x, torch.Tensor) and x.requires_grad for x in inputs + weights]
+    marks = [is_tensor_like(x) and x.requires_grad for x in inputs + weights]
 
     def gradients(*args):
         # Forward mode gets its inputs without the mark that they had.

@@ -24,6 +24,7 @@ from minitorch.nn.modules._hooks import (
 )
 from minitorch.nn.modules._state_dict import _IncompatibleKeys  # noqa: F401
 from minitorch.nn.parameter import Buffer, Parameter
+from minitorch.overrides import wrap_torch_function
 
 __all__ = [
     "register_module_forward_pre_hook",
@@ -83,8 +84,9 @@ def _check_name(kind, name):
         raise KeyError('%s name can\'t be empty string ""' % kind)
 
 
-def _parse_to(args, kwargs):
-    """(device, dtype, non_blocking, memory_format) of a call of `Module.to`."""
+@wrap_torch_function(lambda *args, **kwargs: (*args, *kwargs.values()))
+def _parse_to(*args, **kwargs):
+    """(device, dtype, non_blocking, memory_format) of a call of `Module.to`; modes see it as `torch._C._nn._parse_to`."""
     unknown = set(kwargs) - {"device", "dtype", "non_blocking", "memory_format", "tensor"}
     if unknown:
         raise TypeError("to() received an invalid keyword argument '%s'" % sorted(unknown)[0])
@@ -573,7 +575,7 @@ class Module:
 
         Moves and casts parameters and buffers; only floating point and complex ones are cast.
         """
-        device, dtype, non_blocking, memory_format = _parse_to(args, kwargs)
+        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
         if dtype is not None:
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError(
