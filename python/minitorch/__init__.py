@@ -222,8 +222,8 @@ def get_default_device():
 
 
 _LAZY = frozenset(
-    "autograd cpu cuda fft func functional linalg nn optim overrides random return_types serialization special storage "
-    "testing utils backends multiprocessing _utils _tensor_str".split()
+    "autograd cpu cuda fft func functional jit linalg nn optim overrides random return_types serialization special storage "
+    "testing utils backends multiprocessing torch_version version _utils _tensor_str".split()
 )
 _LAZY_NAMES = {
     "UntypedStorage": "storage",

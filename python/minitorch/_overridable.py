@@ -77,7 +77,8 @@ _IGNORED_PROPERTIES = ("_has_symbolic_sizes_strides", "_python_dispatch")
 
 # Namespace, and the functions in it that are overridable although their names end in an underscore.
 _INIT_FUNCTIONS = ("uniform_", "normal_", "constant_", "kaiming_uniform_")
-_PRIVATE_FUNCTIONS = ("_assert_async", "_functional_assert_async", "_native_batch_norm_legit")
+# In torch, but not in its list of public names.
+_MORE_FUNCTIONS = ("_assert_async", "_functional_assert_async", "_native_batch_norm_legit", "segment_reduce")
 
 # Methods without a schema of their own, by parameter list.
 _METHODS = {
@@ -367,7 +368,7 @@ def testing_overrides():
     for name in _INIT_FUNCTIONS:
         function = getattr(torch.nn.init, name)
         table[function] = _override_for(function, False)
-    for name in _PRIVATE_FUNCTIONS:
+    for name in _MORE_FUNCTIONS:
         function = getattr(torch, name)
         table[function] = _override_for(function, False)
     table[torch.autograd.grad] = _override_for(torch.autograd.grad, False)
