@@ -269,6 +269,12 @@ def test_gradcheck_of_what_is_no_tensor(torch, fast):
         def __getitem__(self, key):
             return wrap(self.inner[unwrap(key)])
 
+        def __bool__(self):
+            return bool(self.inner)
+
+        def __setitem__(self, key, value):
+            self.inner[unwrap(key)] = unwrap(value)
+
         @classmethod
         def __torch_function__(cls, func, types, args=(), kwargs=None):
             return wrap(func(*unwrap(args), **{k: unwrap(v) for k, v in (kwargs or {}).items()}))
