@@ -4,6 +4,7 @@ import gc
 import importlib
 import os
 import sys
+import time
 import warnings
 
 import pytest
@@ -48,7 +49,8 @@ def lib_name(request):
 
 # --- growth: nothing is left behind when a test runs again ---
 
-WARM, LONG = 5, 200
+WARM, LONG, LONGEST = 5, 200, 2000
+PATIENCE = 20  # seconds
 
 
 def _blocks(module):
@@ -57,20 +59,22 @@ def _blocks(module):
 
 
 def _growth(function, arguments, rounds, module):
-    """Blocks of Python's allocator and of minitorch's that some rounds leave behind."""
-    before = _blocks(module)
+    """(rounds, blocks of Python's allocator, of minitorch's) that rounds leave behind; a slow test gets fewer rounds."""
+    before, end, done = _blocks(module), time.monotonic() + PATIENCE, 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pytest keeps what is warned
-        for _ in range(rounds):
+        while done < rounds and time.monotonic() < end:
             function(**arguments)
+            done += 1
             if "monkeypatch" in arguments:
                 arguments["monkeypatch"].undo()  # it remembers every change
-    return [b - a for a, b in zip(before, _blocks(module))]
+    return [done] + [b - a for a, b in zip(before, _blocks(module))]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """With --growth every test runs again and again. Caches and free lists fill up, a leak goes on: one block a round in the long run."""
+    """With --growth every test runs again and again. Caches and free lists fill up (with up to 2,000 tuples of a size), a leak
+    goes on: one block a round in the long run."""
     if not pyfuncitem.config.getoption("--growth") or "tmp_path" in pyfuncitem.fixturenames:
         return None
     module = importlib.import_module("minitorch")
@@ -82,10 +86,8 @@ def pytest_pyfunc_call(pyfuncitem):
         _growth(function, arguments, WARM, module)
     except BaseException:  # a test that can run but once
         return True
-    if max(_growth(function, arguments, WARM, module)) >= WARM:
-        growth = _growth(function, arguments, LONG, module)
-        if max(growth) >= LONG:
-            pytest.fail(
-                "%d rounds leave %d blocks of Python and %d of minitorch" % (LONG, *growth), pytrace=False
-            )
-    return True
+    for rounds in (WARM, LONG, LONGEST):
+        done, *left = _growth(function, arguments, rounds, module)
+        if max(left) < done:
+            return True
+    pytest.fail("%d rounds leave %d blocks of Python and %d of minitorch" % (done, *left), pytrace=False)
