@@ -151,7 +151,13 @@ def find(kind, target):
         sys.path[0] = ""
     sys.argv[0] = "-c" if kind == "code" else target
     if kind == "code":
-        return compiled(target + "\n", "<string>"), {"__loader__": BuiltinImporter}
+        code = compiled(target + "\n", "<string>")
+        import linecache
+
+        if hasattr(linecache, "_register_code"):  # from Python 3.13 on tracebacks show this code
+            key = code if hasattr(linecache, "_getline_from_code") else "<string>"
+            linecache._register_code(key, target, "<string>")
+        return code, {"__loader__": BuiltinImporter}
     names = {"__file__": "<stdin>", "__cached__": None, "__loader__": BuiltinImporter}
     return compiled(sys.stdin.buffer.read(), "<stdin>"), names
 
@@ -179,9 +185,6 @@ def run(kind, target):
         raise
 
 
-_LAUNCHER = (__file__, "<frozen runpy>", "<frozen importlib.util>")
-
-
 def _leave_out_launcher():
     """Tracebacks of python begin in the program; the frames of this file and of its caller stay out of ours."""
     show = sys.excepthook
@@ -196,7 +199,10 @@ def _leave_out_launcher():
 
 
 def _is_launcher(frame):
-    return frame.f_code.co_filename in _LAUNCHER or frame.f_globals.get("__name__") == "runpy"
+    return frame.f_code.co_filename == __file__ or frame.f_globals.get("__name__") in (
+        "runpy",
+        "importlib.util",
+    )
 
 
 def main():
