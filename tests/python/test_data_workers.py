@@ -161,3 +161,10 @@ def test_stopping_early_ends_the_workers(torch):
     while any(w.is_alive() for w in workers) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(w.is_alive() for w in workers)
+
+
+def test_a_sampler_of_endless_draws_starts_at_once(torch):
+    data = torch.utils.data
+    sampler = data.RandomSampler(range(10), replacement=True, num_samples=10**15)
+    loader = data.DataLoader(range(10), batch_size=4, sampler=sampler)
+    assert next(iter(loader)).shape == (4,) and len(sampler) == 10**15

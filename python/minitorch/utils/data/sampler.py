@@ -5,7 +5,7 @@ Which random numbers are drawn, and when, is part of their behaviour: seeded pro
 """
 
 import types
-from itertools import islice
+from itertools import chain, islice, repeat
 
 import minitorch as torch
 
@@ -80,7 +80,7 @@ class RandomSampler(Sampler):
         wanted = self.num_samples
         if self.replacement:
             # Drawn in blocks of 32, the last one perhaps empty.
-            for block in [32] * (wanted // 32) + [wanted % 32]:
+            for block in chain(repeat(32, wanted // 32), (wanted % 32,)):
                 yield from torch.randint(
                     high=count, size=(block,), dtype=torch.int64, generator=generator
                 ).tolist()
