@@ -50,7 +50,14 @@ def lib_name(request):
 # --- growth: nothing is left behind when a test runs again ---
 
 WARM, LONG, LONGEST = 5, 200, 2000
+FREE_LISTS = 2000  # blocks that the interpreter keeps for later
 PATIENCE = 20  # seconds
+
+
+def _known_growth():
+    """Tests that make a reference cycle which nobody can see: data/known_growth.txt says why."""
+    with open(os.path.join(os.path.dirname(__file__), "data", "known_growth.txt")) as file:
+        return {line.split(" | ")[0] for line in file if " | " in line}
 
 
 def _blocks(module):
@@ -77,6 +84,8 @@ def pytest_pyfunc_call(pyfuncitem):
     goes on: one block a round in the long run."""
     if not pyfuncitem.config.getoption("--growth") or "tmp_path" in pyfuncitem.fixturenames:
         return None
+    if pyfuncitem.name in _known_growth():
+        return None
     module = importlib.import_module("minitorch")
     function = pyfuncitem.obj
     arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
@@ -88,6 +97,6 @@ def pytest_pyfunc_call(pyfuncitem):
         return True
     for rounds in (WARM, LONG, LONGEST):
         done, *left = _growth(function, arguments, rounds, module)
-        if max(left) < done:
+        if max(left) < (max(done, FREE_LISTS) if rounds == LONGEST else done):
             return True
     pytest.fail("%d rounds leave %d blocks of Python and %d of minitorch" % (done, *left), pytrace=False)

@@ -31,6 +31,19 @@ static bool any_tangent(const mt_call *call)
     return false;
 }
 
+/* Unlike a node without a formula, a call has an edge for every argument. */
+static int count_edges(const mt_forward *f)
+{
+    int n = 0;
+
+    for (int i = 0; i < f->grad->n_inputs; i++) {
+        const mt_value *a = &f->call->arg[f->grad->input[i]];
+
+        n += a->kind != MT_ARG_TENSORS ? 1 : a->v.tensors.n > 0 ? a->v.tensors.n : 0;
+    }
+    return n;
+}
+
 /* Primals and tangents of all edges; tells in *any whether there is a tangent. */
 static int gather(bool *any, mt_forward *f)
 {
@@ -38,7 +51,7 @@ static int gather(bool *any, mt_forward *f)
     void *block;
 
     *any = false;
-    mt_record_survey(&f->n_edges, f->call, f->grad);
+    f->n_edges = count_edges(f);
     f->primal = f->few;
     if (f->n_edges > MT_FORWARD_EDGES) {
         if (mt_calloc(&block, 2 * (size_t)f->n_edges, sizeof(mt_tensor *)) < 0)
