@@ -53,7 +53,8 @@ int mt_py_overload_add(mt_bind *b, PyObject *o)
 
 /* --- mode stack --- */
 
-static __thread PyObject *mode_stack; /* list */
+static __thread PyObject *mode_stack; /* list, NULL when empty: nobody would free that of a thread that ends */
+static PyObject *spare_stack;         /* an empty list for the next thread that needs one */
 
 static Py_ssize_t mode_depth(void)
 {
@@ -80,15 +81,21 @@ static PyObject *pop_mode(void)
     mode = Py_NewRef(PyList_GET_ITEM(mode_stack, n - 1));
     if (PyList_SetSlice(mode_stack, n - 1, n, NULL) < 0)
         Py_CLEAR(mode);
+    if (mode_depth() == 0) {
+        Py_XSETREF(spare_stack, mode_stack);
+        mode_stack = NULL;
+    }
     refresh_slow_flag();
     return mode;
 }
 
 static int push_mode(PyObject *mode)
 {
-    if (!mode_stack && !(mode_stack = PyList_New(0)))
-        return -1;
-    if (PyList_Append(mode_stack, mode) < 0)
+    if (!mode_stack) {
+        mode_stack = spare_stack ? spare_stack : PyList_New(0);
+        spare_stack = NULL;
+    }
+    if (!mode_stack || PyList_Append(mode_stack, mode) < 0)
         return -1;
     refresh_slow_flag();
     return 0;
