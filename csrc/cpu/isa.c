@@ -16,6 +16,8 @@
 #define EACH_LEVEL(apply, stem) {apply(stem, v2)}
 #define DECLARE_EACH(type, stem) extern type stem##_v2[]
 #endif
+/* A cache that is said to be larger serves many processors. */
+#define MOST_CACHED ((int64_t)16 << 20)
 #define LEVEL_NAME(stem, level) stem##_##level
 
 DECLARE_EACH(const mt_loop_row, mt_loops_unary);
@@ -67,6 +69,6 @@ int mt_cpu_init(void)
         mt_loop_tables[MT_DEVICE_CPU][family] = loops[family][level];
     mt_reduce_tables[MT_DEVICE_CPU] = reduces[level];
     mt_cpu_use_casts(casts[level]);
-    mt_cpu_stream_bytes = cache > 0 ? (int64_t)(cache / 2) : INT64_C(16) << 20;
+    mt_cpu_stream_bytes = cache > 0 && cache / 2 < (size_t)MOST_CACHED ? (int64_t)(cache / 2) : MOST_CACHED;
     return 0;
 }

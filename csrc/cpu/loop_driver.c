@@ -16,6 +16,7 @@
 
 #define MAX_OPERANDS 5
 #define BUFFER_BYTES 8192
+#define STREAM_BYTES 1024 /* short blocks, so that reads of the next one and writes of the last overlap */
 
 int64_t mt_cpu_stream_bytes = INT64_MAX;
 
@@ -83,6 +84,8 @@ void mt_cpu_drive(mt_kernel_fn *kernel, int n_operands, const uint8_t *itemsize,
     block = BUFFER_BYTES / widest;
     if (direct[0] && n * itemsize[0] >= mt_cpu_stream_bytes && !overlaps_output(n_operands, itemsize, data, stride, n))
         streaming = true;
+    if (streaming)
+        block = STREAM_BYTES / widest;
     /* streamed blocks start at an aligned address */
     head = streaming ? (int64_t)(-(uintptr_t)data[0] & 63) / itemsize[0] : 0;
     while (done < n) {
