@@ -14,6 +14,12 @@ typedef void mt_kernel_fn(char *const *data, int64_t n, const void *params);
 void mt_cpu_drive(mt_kernel_fn *kernel, int n_operands, const uint8_t *itemsize, char *const *data,
                   const int64_t *stride, int64_t n, const void *params);
 
+/* The same for large operands that are all contiguous: hardware reads ahead within a page of memory only, so
+   every next page is touched while the block before it is computed. */
+void mt_cpu_drive_pages(mt_kernel_fn *kernel, int n_operands, const uint8_t *itemsize, char *const *data, int64_t n,
+                        const void *params);
+#define MT_PAGED_BYTES 262144
+
 /* Outputs of at least this many bytes are streamed past the caches. */
 extern int64_t mt_cpu_stream_bytes;
 

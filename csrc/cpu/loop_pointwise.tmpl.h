@@ -205,7 +205,9 @@ static void LOOP_NAME(char *const *data, const int64_t *stride, int64_t n, const
 
     for (int k = 1; k <= N_IN; k++)
         contiguous = contiguous && stride[k] == (int64_t)itemsize[k];
-    if (contiguous)
+    if (contiguous && n * (int64_t)sizeof(X) >= MT_PAGED_BYTES)
+        mt_cpu_drive_pages(KERNEL_NAME, N_IN + 1, itemsize, data, n, params);
+    else if (contiguous)
         KERNEL_NAME(data, n, params);
     else
         mt_cpu_drive(KERNEL_NAME, N_IN + 1, itemsize, data, stride, n, params);
