@@ -2,6 +2,7 @@
 /* Copies between tensors, in parallel when large. Contiguous operands of one dtype are one memcpy, others of one dtype
    go through mt_cpu_copy_strided (rows, tiles). Of two dtypes, contiguous ones are one cast loop; where the memory orders
    differ so much that reading would jump, the source is first brought into the order of the destination. */
+#include "cpu/cpu_internal.h"
 #include "cpu/assign.h"
 
 #include <string.h>
@@ -31,7 +32,19 @@ static void cast_range(void *ctx, int64_t begin, int64_t end)
 
 static void cast_loop(char *const *data, const int64_t *stride, int64_t n, const void *params)
 {
-    (*(mt_cast_fn *const *)params)(data[0], stride[0], data[1], stride[1], n);
+    mt_cast_fn *cast = *(mt_cast_fn *const *)params;
+    int64_t step = stride[0] > stride[1] ? stride[0] : stride[1], m;
+    int64_t block = MT_PAGE / (step < 1 ? 1 : step > 16 ? 16 : step);
+
+    for (int64_t done = 0; done < n; done += m) { /* page by page */
+        char *to = data[0] + done * stride[0];
+        const char *from = data[1] + done * stride[1];
+
+        m = n - done < 2 * block ? n - done : block;
+        mt_cpu_touch_page(to, m * stride[0], true);
+        mt_cpu_touch_page(from, m * stride[1], false);
+        cast(to, stride[0], from, stride[1], m);
+    }
 }
 
 static void copy_range(void *ctx, int64_t begin, int64_t end)

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "core/op.h"
 #include "core/shape.h"
+#include "cpu/cpu_internal.h"
 #include "cpu/norm.h"
 #include "kernels.h"
 
@@ -132,6 +133,8 @@ static void layer_rows(void *ctx, int64_t begin, int64_t end)
     for (int64_t r = begin; r < end; r++) {
         double stat[2];
 
+        mt_cpu_touch_page(j->x + r * j->line, j->line, false);
+        mt_cpu_touch_page(j->y + r * j->line, j->line, true);
         j->loops->layer(j->y + r * j->line, j->x + r * j->line, j->w, j->b, j->n, j->eps, stat);
         if (!j->put) {
             ((float *)(void *)j->mean)[r] = (float)stat[0];
@@ -221,6 +224,10 @@ static void layer_blocks(void *ctx, int64_t begin, int64_t end)
         if (part)
             memset(part, 0, (size_t)j->line * 2);
         for (int64_t r = first; r < last; r++) {
+            mt_cpu_touch_page(j->x + r * j->line, j->line, false);
+            mt_cpu_touch_page(j->g + r * j->line, j->line, false);
+            if (j->y)
+                mt_cpu_touch_page(j->y + r * j->line, j->line, true);
             j->loops->layer_grad(j->y ? j->y + r * j->line : NULL, j->want_w ? part : NULL,
                                  j->want_b ? part + j->line : NULL, j->g + r * j->line, j->x + r * j->line, j->w, j->n,
                                  j->stat + 2 * r);

@@ -15,7 +15,6 @@
 #endif
 
 #define MAX_OPERANDS 5
-#define PAGE 4096
 #define BUFFER_BYTES 8192
 #define STREAM_BYTES 1024 /* short blocks, so that reads of the next one and writes of the last overlap */
 
@@ -62,37 +61,21 @@ static bool overlaps_output(int n_operands, const uint8_t *itemsize, char *const
     return false;
 }
 
-/* Starts the reading ahead of a page that begins within the block after the one at `at`. */
-static inline void touch_page(const char *at, int64_t block_bytes, bool writes)
-{
-    uintptr_t next = (uintptr_t)at + (uintptr_t)block_bytes, page = (next + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-
-    if (page - next >= (uintptr_t)block_bytes)
-        return;
-    if (writes) {
-        __builtin_prefetch((const char *)page, 1, 2);
-        __builtin_prefetch((const char *)page + 64, 1, 2);
-    } else {
-        __builtin_prefetch((const char *)page, 0, 2);
-        __builtin_prefetch((const char *)page + 64, 0, 2);
-    }
-}
-
 void mt_cpu_drive_pages(mt_kernel_fn *kernel, int n_operands, const uint8_t *itemsize, char *const *data, int64_t n,
                         const void *params)
 {
     char *p[MAX_OPERANDS];
-    int64_t block = PAGE;
+    int64_t block = MT_PAGE;
 
     for (int k = 0; k < n_operands; k++) {
         p[k] = data[k];
-        block = PAGE / itemsize[k] < block ? PAGE / itemsize[k] : block;
+        block = MT_PAGE / itemsize[k] < block ? MT_PAGE / itemsize[k] : block;
     }
     for (int64_t done = 0; done < n; done += block) {
         int64_t m = n - done < block ? n - done : block;
 
         for (int k = 0; k < n_operands && m == block; k++)
-            touch_page(p[k], block * itemsize[k], k == 0);
+            mt_cpu_touch_page(p[k], block * itemsize[k], k == 0);
         kernel(p, m, params);
         for (int k = 0; k < n_operands; k++)
             p[k] += m * itemsize[k];

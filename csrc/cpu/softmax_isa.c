@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See softmax.h and softmax_row.tmpl.h. */
+#include "cpu/cpu_internal.h"
 #include "cpu/softmax.h"
 
 #include <math.h>

@@ -175,8 +175,11 @@ void MT_ISA_NAME(ROW(mt_softmax_rows))(T *out, const T *x, int64_t n_rows, int64
         ROW(short_rows)(out, x, n_rows, n, is_log);
         return;
     }
-    for (int64_t i = 0; i < n_rows; i++)
+    for (int64_t i = 0; i < n_rows; i++) {
+        mt_cpu_touch_page((const char *)(x + i * n), n * (int64_t)sizeof(T), false);
+        mt_cpu_touch_page((const char *)(out + i * n), n * (int64_t)sizeof(T), true);
         ROW(long_row)(out + i * n, x + i * n, n, is_log);
+    }
 }
 
 static void ROW(back_row)(T *out, const T *g, const T *y, int64_t n, bool is_log)
@@ -198,8 +201,12 @@ static void ROW(back_row)(T *out, const T *g, const T *y, int64_t n, bool is_log
 
 void MT_ISA_NAME(ROW(mt_softmax_back_rows))(T *out, const T *g, const T *y, int64_t n_rows, int64_t n, bool is_log)
 {
-    for (int64_t i = 0; i < n_rows; i++)
+    for (int64_t i = 0; i < n_rows; i++) {
+        mt_cpu_touch_page((const char *)(g + i * n), n * (int64_t)sizeof(T), false);
+        mt_cpu_touch_page((const char *)(y + i * n), n * (int64_t)sizeof(T), false);
+        mt_cpu_touch_page((const char *)(out + i * n), n * (int64_t)sizeof(T), true);
         ROW(back_row)(out + i * n, g + i * n, y + i * n, n, is_log);
+    }
 }
 
 /* In place: the weights of a block of attention. A row of -inf has no weights and the logarithm 0. */
