@@ -59,8 +59,13 @@ static int raise_unknown_type(const char *text, size_t n)
     mt_strbuf s = MT_STRBUF_INIT;
 
     mt_strbuf_puts(&s, "Expected one of ");
-    for (int i = 0; i < MT_DEVICE_NAME_COUNT; i++)
+    for (int i = 0; i < MT_DEVICE_NAME_COUNT; i++) {
+        if (i == MT_DEVICE_META)
+            continue; /* PyTorch's list has it behind mps */
         mt_strbuf_printf(&s, "%s%s", i ? ", " : "", mt_device_names[i]);
+        if (strcmp(mt_device_names[i], "mps") == 0)
+            mt_strbuf_printf(&s, ", %s", mt_device_names[MT_DEVICE_META]);
+    }
     mt_strbuf_printf(&s, " device type at start of device string: %.*s", (int)(n < 64 ? n : 64), text);
     if (s.failed)
         PyErr_NoMemory();
@@ -75,6 +80,14 @@ static int parse(mt_device *out, const char *text)
     const char *colon = strchr(text, ':');
     size_t n = colon ? (size_t)(colon - text) : strlen(text);
 
+    if (!*text) {
+        PyErr_SetString(PyExc_RuntimeError, "Device string must not be empty");
+        return -1;
+    }
+    if (n == 0 || strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") < n) {
+        PyErr_Format(PyExc_RuntimeError, "Invalid device string: '%s'", text);
+        return -1;
+    }
     for (int i = 0; i < MT_DEVICE_NAME_COUNT; i++)
         if (strlen(mt_device_names[i]) == n && strncmp(text, mt_device_names[i], n) == 0) {
             out->type = (int8_t)i;

@@ -431,6 +431,7 @@ static PyTypeObject FunctionBase_Type = {
 
 int mt_py_function_init(PyObject *module)
 {
+    FunctionBase_Type.tp_repr = PyBaseObject_Type.tp_repr; /* with the module, unlike other nodes */
     if (PyType_Ready(&FunctionBase_Type) < 0)
         return -1;
     return PyModule_AddObjectRef(module, "_FunctionBase", (PyObject *)&FunctionBase_Type);

@@ -47,7 +47,16 @@ TEXT = (
     "cname",
 )
 WORDS = ("variants", "check", "dtypes", "operands", "params", "contiguous", "numbers", "alias")
-FLAGS = ("promote_params", "row_major", "identity", "index_out", "scalars_ok", "factory", "random")
+FLAGS = (
+    "promote_params",
+    "row_major",
+    "any_memory",
+    "identity",
+    "index_out",
+    "scalars_ok",
+    "factory",
+    "random",
+)
 FIELDS = ("op", "grad", "absent", "fit", "deprecated", "samples") + TEXT + WORDS + FLAGS
 BODIES = ("kind", "kernel", "expr", "each", "impl", "view")
 OPERAND_COUNT = {"unary": 1, "binary": 2, "compare": 2, "ternary": 3}

@@ -101,6 +101,7 @@ class Entry:
     numbers: tuple = ()
     scalars_ok: bool = False
     row_major: bool = False
+    any_memory: bool = False
     factory: bool = False
     random: bool = False
     struct: str = None

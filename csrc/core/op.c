@@ -142,6 +142,17 @@ static MT_COLD int wrong_inplace_shape(const mt_tensor *out, int ndim, const int
                         mt_shape_format(&a, out->size, out->ndim), mt_shape_format(&b, size, ndim));
 }
 
+/* Elements of `out` share memory with each other, or with an argument that is not `out` itself. */
+static bool is_entangled(const mt_call *call, const mt_tensor *out)
+{
+    if (mt_overlap_internal(out) == MT_OVERLAP_YES)
+        return true;
+    for (int i = 0; i < call->n_args; i++)
+        if (call->arg[i].kind == MT_ARG_TENSOR && mt_overlap_between(out, call->arg[i].v.tensor) == MT_OVERLAP_YES)
+            return true;
+    return false;
+}
+
 /* May the kernel write `out` while it reads the arguments? Errors for overlaps that are never
    right. */
 static int overlaps_inputs(bool *must_copy, const mt_call *call, const mt_tensor *out, bool allow_alias)
@@ -267,8 +278,11 @@ int mt_out_prepare(mt_call *call, int k, mt_dtype dtype, int ndim, const int64_t
     if (mt_out_check(call, k, dtype, ndim, size, stride, device) < 0)
         return -1;
     must_copy = out->dtype != (uint8_t)dtype || (out->flags & (MT_FLAG_CONJ | MT_FLAG_NEG));
-    if (mt_tensor_own(out) < 0 || mt_assert_no_internal_overlap(out) < 0 ||
-        overlaps_inputs(&must_copy, call, out, allow_alias) < 0)
+    if (mt_tensor_own(out) < 0)
+        return -1;
+    if ((call->op->flags & MT_OPF_ANY_MEMORY) && is_entangled(call, out))
+        return use_temporary(call, k, dtype, device);
+    if (mt_assert_no_internal_overlap(out) < 0 || overlaps_inputs(&must_copy, call, out, allow_alias) < 0)
         return -1;
     return must_copy ? use_temporary(call, k, dtype, device) : 0;
 }

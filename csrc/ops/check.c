@@ -190,6 +190,17 @@ int mt_check_clamp(mt_call *call)
         return mt_error_set(MT_ERR_RUNTIME, "torch.clamp: At least one of 'min' or 'max' must not be None");
     if (mt_dtype_is_complex(operand_dtype(&call->arg[0])))
         return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "clamp is not supported for complex types");
+    if (!mt_dtype_is_integral(operand_dtype(&call->arg[0]), true)) /* limits of integers take part in promotion */
+        for (int i = 1; i < 3; i++)
+            if (call->arg[i].kind == MT_ARG_SCALAR && mt_scalar_check(MT_DTYPE_f64, call->arg[i].v.scalar) < 0)
+                return -1;
+    return 0;
+}
+
+int mt_check_clamp_limit(mt_call *call)
+{
+    if (mt_dtype_is_complex(operand_dtype(&call->arg[0])) || call->arg[1].v.scalar.category == MT_CAT_COMPLEX)
+        return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "clamp is not supported for complex types");
     return 0;
 }
 
@@ -441,6 +452,19 @@ int mt_check_correction(mt_call *call)
     return 0;
 }
 
+/* zeros on the CPU has words of its own for what other factories leave to the tensor. */
+int mt_check_sizes_of_zeros(mt_call *call)
+{
+    mt_ints size = mt_arg_ints(&call->arg[0]);
+
+    if (call->arg[3].kind != MT_ARG_NONE && mt_arg_device(&call->arg[3]).type != MT_DEVICE_CPU)
+        return 0;
+    for (int i = 0; i < size.n; i++)
+        if (size.data[i] < 0)
+            return mt_error_set(MT_ERR_RUNTIME, "zeros: Dimension size must be non-negative.");
+    return 0;
+}
+
 /* --- memory --- */
 
 static int check_no_partial(const mt_call *call, const mt_value *a)
@@ -460,8 +484,32 @@ int mt_check_no_partial(mt_call *call)
     return 0;
 }
 
+/* The same of the first argument alone, when it is not broadcast. */
 int mt_check_no_partial_self(mt_call *call)
 {
+    const mt_tensor *out = call->n_outs ? call->out[0] : NULL, *self = mt_arg_tensor(&call->arg[0]);
+
+    return out && out->numel == self->numel ? check_no_partial(call, &call->arg[0]) : 0;
+}
+
+/* Of medians: the lines are read in place when they are the rows of a contiguous matrix, else from a copy. */
+int mt_check_median_memory(mt_call *call)
+{
+    const mt_tensor *self = mt_arg_tensor(&call->arg[0]);
+    int64_t step = 1, dim = mt_arg_int(&call->arg[1]);
+
+    dim += dim < 0 ? self->ndim : 0;
+    if (call->variant != MT_VARIANT_OUT || dim < 0 || dim >= self->ndim)
+        return 0;
+    for (int i = self->ndim; i >= 0; i--) { /* the dimension first, then the others from the last on */
+        int d = i == self->ndim ? (int)dim : i;
+
+        if (i == dim || self->size[d] == 1)
+            continue;
+        if (self->stride[d] != step)
+            return 0;
+        step *= self->size[d];
+    }
     return check_no_partial(call, &call->arg[0]);
 }
 

@@ -18,6 +18,8 @@ static int check_nll(mt_tensor *self, mt_tensor *target, mt_tensor *weight, bool
     int64_t classes;
     int rc = -1;
 
+    MT_REQUIRE(target->dtype == MT_DTYPE_i64 || target->dtype == MT_DTYPE_u8, MT_ERR_RUNTIME,
+               "expected target dtype to be Long or Byte, but got %s", mt_dtype_table[target->dtype].legacy);
     MT_REQUIRE(mt_dtype_is_float((mt_dtype)self->dtype), MT_ERR_NOT_IMPLEMENTED,
                "\"nll_loss_out_frame\" not implemented for '%s'", mt_dtype_table[self->dtype].legacy);
     if (images) {
@@ -38,8 +40,6 @@ static int check_nll(mt_tensor *self, mt_tensor *target, mt_tensor *weight, bool
                    MT_ERR_RUNTIME, "size mismatch (got input: %s, target: %s)",
                    mt_shape_format(&a, self->size, self->ndim), mt_shape_format(&b, target->size, target->ndim));
     }
-    MT_REQUIRE(target->dtype == MT_DTYPE_i64 || target->dtype == MT_DTYPE_u8, MT_ERR_RUNTIME,
-               "expected scalar type Long but found %s", mt_dtype_table[target->dtype].legacy);
     classes = self->size[self->ndim == 1 ? 0 : 1];
     MT_REQUIRE(!weight || (weight->ndim == 1 && weight->numel == classes), MT_ERR_RUNTIME,
                "weight tensor should be defined either for all %lld classes or no classes but got weight tensor of "
@@ -47,6 +47,8 @@ static int check_nll(mt_tensor *self, mt_tensor *target, mt_tensor *weight, bool
                (long long)classes, mt_shape_format(&a, weight->size, weight->ndim));
     if (weight)
         MT_TRY(mt_meta_same_dtype(self, weight));
+    MT_REQUIRE(!images || target->dtype == MT_DTYPE_i64, MT_ERR_RUNTIME, "expected scalar type Long but found %s",
+               mt_dtype_table[target->dtype].legacy);
     rc = 0;
 fail:
     return rc;
@@ -206,6 +208,7 @@ fail:
 int mt_impl_embedding_renorm_inplace(mt_tensor *self, mt_tensor *indices, double max_norm, double norm_type)
 {
     mt_tensor *index = NULL, *rows = NULL;
+    uint32_t saved = mt_thread.exclude;
     int rc = -1;
 
     MT_REQUIRE(self->ndim == 2, MT_ERR_RUNTIME,
@@ -219,8 +222,9 @@ int mt_impl_embedding_renorm_inplace(mt_tensor *self, mt_tensor *indices, double
         mt_dtype_table[indices->dtype].legacy);
     MT_TRY(mt_reshape(&index, indices, (mt_ints){(const int64_t[]){-1}, 1}));
     MT_TRY(mt_scaled_rows(&rows, self, index, max_norm, norm_type));
-    MT_TRY(mt_index_copy_inplace(self, 0, index, rows));
-    rc = 0;
+    mt_thread.exclude |= MT_KEY_BIT(MT_KEY_VIEW_INPLACE); /* the write is counted as that of this op */
+    rc = mt_index_copy_inplace(self, 0, index, rows);
+    mt_thread.exclude = saved;
 fail:
     mt_tensor_clear(&index);
     mt_tensor_clear(&rows);

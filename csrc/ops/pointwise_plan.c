@@ -269,6 +269,9 @@ static int check_output_dtype(const mt_pointwise_plan *p, const mt_call *call)
         return call->variant != MT_VARIANT_INPLACE
                    ? 0
                    : mt_error_set(MT_ERR_RUNTIME, "In-place %s is not supported for complex tensors.", call->op->name);
+    if (call->variant == MT_VARIANT_INPLACE && call->op->pointwise->params_promote)
+        return mt_error_set(MT_ERR_RUNTIME, "result type %s can't be cast to the desired output type %s",
+                            mt_dtype_table[p->result].legacy, mt_dtype_table[out->dtype].element);
     if (promote == MT_PROMOTE_DEFAULT || promote == MT_PROMOTE_FIRST || promote == MT_PROMOTE_REAL)
         return mt_error_set(MT_ERR_RUNTIME, "Found dtype %s but expected %s", mt_dtype_table[out->dtype].legacy,
                             mt_dtype_table[p->result].legacy);

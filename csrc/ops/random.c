@@ -310,7 +310,27 @@ fail:
     return rc;
 }
 
-int mt_impl_dropout_inplace(mt_tensor *self, double p, bool train)
+static int channel_shape(int64_t *size, const mt_tensor *input)
+{
+    MT_REQUIRE(input->ndim >= 2, MT_ERR_RUNTIME, "Feature dropout requires at least 2 dimensions in the input");
+    for (int i = 0; i < input->ndim; i++)
+        size[i] = i < 2 ? input->size[i] : 1;
+    return 0;
+fail:
+    return -1;
+}
+
+/* Noise for all elements, or for channels. */
+static int noise_for(mt_tensor **out, mt_tensor *input, double p, bool channels)
+{
+    int64_t size[MT_MAX_DIM];
+
+    if (channels && channel_shape(size, input) < 0)
+        return -1;
+    return make_noise(out, input, input->ndim, channels ? size : NULL, p);
+}
+
+static int drop_in_place(mt_tensor *self, double p, bool train, bool channels)
 {
     mt_tensor *noise = NULL;
     int rc = -1;
@@ -321,7 +341,7 @@ int mt_impl_dropout_inplace(mt_tensor *self, double p, bool train)
     if (p == 1)
         MT_TRY(mt_tensor_new_zeroed(&noise, (mt_dtype)self->dtype, 0, NULL, self->device));
     else
-        MT_TRY(make_noise(&noise, self, 0, NULL, p));
+        MT_TRY(noise_for(&noise, self, p, channels));
     MT_TRY(mt_mul_inplace(self, noise));
     rc = 0;
 fail:
@@ -329,14 +349,14 @@ fail:
     return rc;
 }
 
-static int channel_shape(int64_t *size, const mt_tensor *input)
+int mt_impl_dropout_inplace(mt_tensor *self, double p, bool train)
 {
-    MT_REQUIRE(input->ndim >= 2, MT_ERR_RUNTIME, "Feature dropout requires at least 2 dimensions in the input");
-    for (int i = 0; i < input->ndim; i++)
-        size[i] = i < 2 ? input->size[i] : 1;
-    return 0;
-fail:
-    return -1;
+    return drop_in_place(self, p, train, false);
+}
+
+int mt_impl_feature_dropout_inplace(mt_tensor *self, double p, bool train)
+{
+    return drop_in_place(self, p, train, true);
 }
 
 int mt_impl_channel_like(mt_tensor **out, mt_tensor *input)
@@ -350,7 +370,6 @@ int mt_impl_channel_like(mt_tensor **out, mt_tensor *input)
 
 int mt_impl_feature_dropout(mt_tensor **out, mt_tensor *input, double p, bool train)
 {
-    int64_t size[MT_MAX_DIM];
     mt_tensor *noise = NULL;
     int rc = -1;
 
@@ -361,13 +380,50 @@ int mt_impl_feature_dropout(mt_tensor **out, mt_tensor *input, double p, bool tr
     }
     if (p == 1)
         return times_zero(out, input);
-    MT_TRY(channel_shape(size, input));
-    MT_TRY(make_noise(&noise, input, input->ndim, size, p));
+    MT_TRY(noise_for(&noise, input, p, true));
     MT_TRY(mt_mul(out, input, noise));
     rc = 0;
 fail:
     mt_tensor_clear(&noise);
     return rc;
+}
+
+static int alpha_in_place(mt_tensor *self, double p, bool train, bool channels)
+{
+    mt_tensor *like = NULL, *keep = NULL, *scale = NULL, *shift = NULL;
+    int rc = -1;
+
+    MT_TRY(check_p(p));
+    if (p == 0 || !train || self->numel == 0)
+        return 0;
+    if (p == 1)
+        return drop_in_place(self, p, train, channels);
+    if (channels)
+        MT_TRY(mt_impl_channel_like(&like, self));
+    else
+        MT_TRY(mt_detach(&like, self));
+    MT_TRY(mt_bernoulli_p(&keep, like, 1 - p, NULL));
+    MT_TRY(mt_alpha_scale(&scale, keep, p));
+    MT_TRY(mt_alpha_shift(&shift, keep, p));
+    MT_TRY(mt_mul_inplace(self, scale));
+    MT_TRY(mt_add_inplace(self, shift, mt_scalar_from_int(1)));
+    rc = 0;
+fail:
+    mt_tensor_clear(&like);
+    mt_tensor_clear(&keep);
+    mt_tensor_clear(&scale);
+    mt_tensor_clear(&shift);
+    return rc;
+}
+
+int mt_impl_alpha_dropout_inplace(mt_tensor *self, double p, bool train)
+{
+    return alpha_in_place(self, p, train, false);
+}
+
+int mt_impl_feature_alpha_dropout_inplace(mt_tensor *self, double p, bool train)
+{
+    return alpha_in_place(self, p, train, true);
 }
 
 /* --- multinomial --- */

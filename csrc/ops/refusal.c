@@ -27,6 +27,8 @@ static const refusal table[] = {
     {"clamp", COMPLEX, MT_ERR_NOT_IMPLEMENTED, "clamp is not supported for complex types"},
     {"clamp_max", COMPLEX, MT_ERR_NOT_IMPLEMENTED, "clamp is not supported for complex types"},
     {"clamp_min", COMPLEX, MT_ERR_NOT_IMPLEMENTED, "clamp is not supported for complex types"},
+    {"clamp_max", ANY, 0, "clamp_max_scalar_cpu"},
+    {"clamp_min", ANY, 0, "clamp_min_scalar_cpu"},
     {"_clamp_tensors", COMPLEX, MT_ERR_NOT_IMPLEMENTED, "clamp is not supported for complex types"},
     {"_clamp_tensors", ANY, 0, "clamp_cpu"},
     {"deg2rad", COMPLEX, MT_ERR_RUNTIME, "%s is not supported for complex tensors."},

@@ -189,3 +189,25 @@ def test_context_manager(torch):
 def test_a_device_is_not_callable(torch):
     with pytest.raises(TypeError):
         torch.device("meta")(lambda: None)
+
+
+@pytest.mark.item("M1.61")
+def test_words_of_the_refusal(torch):
+    types = (
+        "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
+        "privateuseone"
+    )
+    unknown = "Expected one of %s device type at start of device string: nope" % types
+    for call, text in (
+        (lambda: torch.device("nope"), unknown),
+        (lambda: torch.device("nope:1"), unknown),
+        (lambda: torch.device("nope", 1), unknown),
+        (lambda: torch.zeros(1, device="nope"), unknown),
+        (lambda: torch.device(""), "Device string must not be empty"),
+        (lambda: torch.device(":1"), "Invalid device string: ':1'"),
+        (lambda: torch.device(" cpu"), "Invalid device string: ' cpu'"),
+        (lambda: torch.device("cpu:"), "Invalid device string: 'cpu:'"),
+    ):
+        with pytest.raises(RuntimeError) as info:
+            call()
+        assert str(info.value) == text

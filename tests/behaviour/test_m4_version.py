@@ -252,3 +252,30 @@ def test_two_threads(torch):
     for thread in threads:
         thread.join()
     assert x._version == 2000
+
+
+@pytest.mark.item("M4.40")
+@pytest.mark.parametrize("name", ["dropout_", "feature_dropout_", "alpha_dropout_", "feature_alpha_dropout_"])
+def test_dropout_counts_its_writes(torch, name):
+    """One write that scales, one more that shifts; none where nothing is dropped."""
+    drop = getattr(torch, name)
+    for p, train, shape, want in (
+        (0.5, True, (2, 3), 2 if "alpha" in name else 1),
+        (1.0, True, (2, 3), 1),
+        (0.0, True, (2, 3), 0),
+        (0.5, False, (2, 3), 0),
+        (0.5, True, (0, 3), 0),
+    ):
+        assert bumps(torch, lambda x: drop(x, p, train), lambda: torch.ones(shape)) == want
+    y = torch.ones(2, 3, requires_grad=True) * 2
+    assert drop(y, 0.5, True) is y
+    assert y.grad_fn.name() == ("AddBackward0" if "alpha" in name else "MulBackward0")
+
+
+@pytest.mark.item("M4.40")
+@pytest.mark.parametrize("rows", [[0, 1], [0, 0, 2], []])
+@pytest.mark.parametrize("longest", [1.0, 100.0])
+def test_renormalising_counts_once(torch, rows, longest):
+    index = torch.tensor(rows, dtype=torch.int64)
+    shorten = lambda x: torch.embedding_renorm_(x, index, longest, 2.0)  # noqa: E731
+    assert bumps(torch, shorten, lambda: torch.ones(4, 3)) == 1

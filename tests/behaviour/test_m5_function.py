@@ -850,3 +850,31 @@ def test_no_early_free(torch):
     loss = holder.y.sum()
     loss.backward()
     assert x.grad.tolist() == [2, 2]
+
+
+@pytest.mark.item("M5.92")
+def test_text_of_ctx(torch):
+    """A context is printed with the module of Function, a Function's instance with its own."""
+
+    class Named(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append((type(ctx).__module__, type(ctx).__qualname__, repr(ctx).split(" at 0x")[0]))
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            seen.append(repr(ctx).split(" at 0x")[0])
+            return grad
+
+    seen = []
+    module = torch.__name__ + ".autograd.function"
+    y = Named.apply(torch.ones(1, requires_grad=True))
+    y.backward()
+    said = "<%s.NamedBackward object" % module
+    assert seen == [(module, "NamedBackward", said), said]
+    assert repr(y.grad_fn).split(" at 0x")[0] == said and y.grad_fn.name() == "NamedBackward"
+    assert repr(y) == "tensor([1.], grad_fn=<NamedBackward>)"
+    assert repr((y * 2).grad_fn).split(" at 0x")[0] == "<MulBackward0 object"
+    instance = "<%s.%s object" % (__name__, Named.__qualname__)
+    assert repr(Named()).split(" at 0x")[0] == instance

@@ -174,3 +174,21 @@ def test_pinned_memory_is_refused_without_a_device(torch, factory):
     with pytest.raises(RuntimeError, match="pin_memory=True requires a CUDA or other accelerator backend"):
         FACTORIES[factory](torch, pin_memory=True)
     assert not FACTORIES[factory](torch, pin_memory=False).is_pinned()
+
+
+def test_negative_sizes(torch):
+    """zeros has words of its own; the others speak of the tensor."""
+    for call in (lambda: torch.zeros(-1), lambda: torch.zeros((2, -1), dtype=torch.int32)):
+        with pytest.raises(RuntimeError, match="^zeros: Dimension size must be non-negative.$"):
+            call()
+    for call in (
+        torch.empty,
+        torch.ones,
+        torch.randn,
+        torch.ones(1).new_zeros,
+        lambda n: torch.zeros(n, device="meta"),
+    ):
+        with pytest.raises(
+            RuntimeError, match=r"^Trying to create tensor with negative dimension -1: \[-1\]$"
+        ):
+            call(-1)

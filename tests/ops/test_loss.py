@@ -46,3 +46,29 @@ def test_probabilities_at_the_ends(torch):
     assert loss(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0])).item() == 0.0
     out = loss(torch.empty(3, device="meta"), torch.empty(3, device="meta"))
     assert out.shape == () and out.device.type == "meta"
+
+
+@pytest.mark.parametrize(
+    "dtype,name", [("float32", "Float"), ("int32", "Int"), ("bool", "Bool"), ("complex64", "ComplexFloat")]
+)
+def test_targets_are_classes(torch, dtype, name):
+    """The dtype of the target is looked at before anything else."""
+    target = torch.zeros(2, dtype=getattr(torch, dtype))
+    said = "expected target dtype to be Long or Byte, but got %s$" % name
+    F = torch.nn.functional
+    for call in (
+        lambda: F.nll_loss(torch.ones(2, 3), target),
+        lambda: F.nll_loss(torch.ones(2, 3, dtype=torch.int32), target),
+        lambda: torch._C._nn.nll_loss(torch.ones(5, 3), target),
+        lambda: F.nll_loss(torch.ones(2, 3, 1, 1), target.view(2, 1, 1)),
+        lambda: F.cross_entropy(torch.ones(2, 3), target),
+    ):
+        with pytest.raises(RuntimeError, match=said):
+            call()
+
+
+def test_classes_in_bytes(torch):
+    F = torch.nn.functional
+    assert F.nll_loss(torch.ones(2, 3), torch.zeros(2, dtype=torch.uint8)).item() == -1
+    with pytest.raises(RuntimeError, match="expected scalar type Long but found Byte"):
+        F.nll_loss(torch.ones(2, 3, 1, 1), torch.zeros(2, 1, 1, dtype=torch.uint8))

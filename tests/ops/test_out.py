@@ -192,3 +192,161 @@ def test_like_with_a_memory_format(torch):
 )
 def test_length_of_a_padding(torch, call, text):
     raises(torch, call, RuntimeError, text)
+
+
+# What PyTorch does when out= meets memory that is read: a row is (call, shape of x, words for the places of out=).
+# "part" begins one element behind x, "same" where x does, "itself" is one element expanded.
+OVERLAPS = [
+    ("t.tril(x, out=o)", (3, 3), "part same itself"),
+    ("t.triu(x, out=o)", (3, 3), "part same itself"),
+    ("t.bmm(x, x, out=o)", (2, 3, 3), "part same itself"),
+    ("t.mv(x, t.ones(3), out=o)", (3, 3), "part same itself"),
+    ("t.softmax(x, 0, out=o)", (3, 3), "part same"),
+    ("t.sum(x, 0, out=o)", (3, 3), "part same itself"),
+    ("t.prod(x, 0, out=o)", (3, 3), "part same itself"),
+    ("t.cummax(x, 0, out=(o, t.empty(0, dtype=t.int64)))", (3, 3), "part same itself"),
+    ("t.mm(x, x, out=o)", (3, 3), "part same"),
+    ("t.cumsum(x, 0, out=o)", (3, 3), "same"),
+    ("t.exp(x, out=o)", (3, 3), "same"),
+    ("t.sort(x, 0, out=(o, t.empty(0, dtype=t.int64)))", (3, 3), "same"),
+    ("t.div(x, 2, rounding_mode='floor', out=o)", (3, 3), "same"),
+    ("t.baddbmm(x, x, x, out=o)", (2, 3, 3), "same"),
+    ("t.addbmm(x, t.ones(2, 3, 3), t.ones(2, 3, 3), out=o)", (3, 3), "same"),
+    ("t.addmv(x, t.ones(3, 3), t.ones(3), out=o)", (3,), "same"),
+    ("t.addmm(x, t.ones(2, 3), t.ones(3, 3), out=o)", (3,), "part same"),
+    ("t.median(x, 0, out=(o, t.empty(0, dtype=t.int64)))", (3, 3), "part same"),
+    ("t.median(x, 1, out=(o, t.empty(0, dtype=t.int64)))", (3, 3), ""),
+    ("t.nanmedian(x.t(), 0, out=(o, t.empty(0, dtype=t.int64)))", (3, 3), ""),
+    ("t.nanmedian(x, 1, out=(o, t.empty(0, dtype=t.int64)))", (2, 3, 3), "part same"),
+]
+
+
+@pytest.mark.parametrize("place", ["part", "same", "itself"])
+@pytest.mark.parametrize("call,shape,accepted", OVERLAPS)
+def test_memory_of_results(torch, call, shape, accepted, place):
+    count = torch.Size(shape).numel()
+    values = torch.arange(float(count)).remainder(5).reshape(shape)
+    names = {"t": torch, "F": torch.nn.functional}
+    plain = call.replace(", out=(o, t.empty(0, dtype=t.int64))", "").replace(", out=o", "")
+    want = eval(plain, {**names, "x": values})
+    want = want if isinstance(want, torch.Tensor) else want[0]
+    memory = torch.zeros(2 * count + 20, dtype=torch.float32)
+    x = memory[:count].view(shape).copy_(values)
+    if place == "itself":
+        o = torch.zeros((), dtype=want.dtype).expand(want.shape)
+    else:
+        at = 1 if place == "part" else 0
+        o = memory[at : at + want.numel()].view(want.shape)
+    if place in accepted.split():
+        eval(call, {**names, "x": x, "o": o})
+    elif place != "itself":
+        with pytest.raises(RuntimeError, match="unsupported operation: some elements"):
+            eval(call, {**names, "x": x, "o": o})
+
+
+@pytest.mark.minitorch_only(reason="PyTorch reads what it has just written")
+@pytest.mark.parametrize(
+    "call,shape,at",
+    [
+        (*row[:2], at)
+        for row in OVERLAPS
+        for at, word in enumerate(("same", "part"))
+        if word in row[2].split()
+    ],
+)
+def test_results_that_overlap_are_right(torch, call, shape, at):
+    """Where shared memory is accepted, the result is that of separate memory."""
+    count = torch.Size(shape).numel()
+    memory = torch.arange(float(2 * count + 20)).remainder(5)
+    x = memory[:count].view(shape)
+    plain = call.replace(", out=(o, t.empty(0, dtype=t.int64))", "").replace(", out=o", "")
+    want = eval(plain, {"t": torch, "x": x.clone()})
+    want = want if isinstance(want, torch.Tensor) else want[0]
+    o = memory[at : at + want.numel()].view(want.shape)
+    eval(call, {"t": torch, "x": x, "o": o})
+    assert torch.equal(o, want)
+
+
+@pytest.mark.parametrize(
+    "dtype,call,kind,text",
+    [
+        ("float32", "x.clamp_min_(1j)", NotImplementedError, "clamp is not supported for complex types"),
+        ("float32", "x.clamp_max(1j)", NotImplementedError, "clamp is not supported for complex types"),
+        ("int32", "x.clamp_max_(1j)", NotImplementedError, "clamp is not supported for complex types"),
+        (
+            "bool",
+            "t.clamp_min(x, 1j, out=x)",
+            NotImplementedError,
+            "clamp is not supported for complex types",
+        ),
+        (
+            "float32",
+            "x.clamp_(1j)",
+            RuntimeError,
+            "value cannot be converted to type double without overflow",
+        ),
+        (
+            "float16",
+            "x.clamp(0, 1j)",
+            RuntimeError,
+            "value cannot be converted to type double without overflow",
+        ),
+        (
+            "int32",
+            "x.clamp_min_(1.5)",
+            RuntimeError,
+            "result type Float can't be cast to the desired output type int",
+        ),
+        (
+            "int16",
+            "x.clamp_(max=1.5)",
+            RuntimeError,
+            "result type Float can't be cast to the desired output type short int",
+        ),
+        (
+            "int64",
+            "x.clamp_(0, 1j)",
+            RuntimeError,
+            "result type ComplexFloat can't be cast to the desired output type",
+        ),
+        (
+            "bool",
+            "x.clamp_max_(1)",
+            RuntimeError,
+            "result type Long can't be cast to the desired output type bool",
+        ),
+        (
+            "bool",
+            "x.clamp_min_(t.tensor(1))",
+            RuntimeError,
+            "result type Long can't be cast to the desired output type Bool",
+        ),
+        ("float64", "x.clamp_max_(t.tensor(1j))", RuntimeError, "result type ComplexDouble can't be cast"),
+    ],
+)
+def test_limits_of_other_dtypes(torch, dtype, call, kind, text):
+    x = torch.ones(2).to(getattr(torch, dtype))
+    with pytest.raises(kind) as info:
+        eval(call, {"t": torch, "x": x})
+    assert type(info.value) is kind and text in str(info.value)
+    assert x.tolist() == [1, 1]
+
+
+def test_limit_of_bools_is_a_tensor(torch):
+    assert torch.tensor([True, False]).clamp_min_(torch.tensor(True)).tolist() == [True, True]
+    x = torch.tensor([1.0, 5.0], requires_grad=True)
+    limit = torch.tensor(3.0, requires_grad=True)
+    y = x.clamp_min(limit)
+    y.sum().backward()
+    assert y.grad_fn.name() == "ClampMinBackward1" and x.grad.tolist() == [0, 1] and limit.grad.item() == 1
+
+
+def test_losses_in_the_memory_of_probabilities(torch):
+    loss = torch._C._nn.binary_cross_entropy
+    memory = torch.linspace(0.1, 0.9, 30)
+    x, y = memory[:9].view(3, 3), torch.full((3, 3), 0.5)
+    for out in (memory[1:10].view(3, 3), memory[0], memory[4]):
+        with pytest.raises(RuntimeError, match="unsupported operation: some elements"):
+            loss(x, y, None, 0 if out.dim() else 1, out=out)
+    want = loss(x, y, None, 0)
+    assert torch.equal(loss(x, y, None, 0, out=x), want) and torch.equal(x, want)

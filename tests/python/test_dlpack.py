@@ -231,3 +231,50 @@ def test_no_elements(torch):
         assert np.from_dlpack(torch.zeros(shape)).shape == shape
         assert tuple(torch.from_dlpack(np.zeros(shape)).shape) == shape
     assert torch.from_dlpack(np.array(5)).item() == 5
+
+
+class Producer:
+    """Exports a tensor; knows only some keywords of the protocol."""
+
+    def __init__(self, tensor, *known):
+        self.tensor, self.known, self.asked = tensor, set(known), []
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, **keywords):
+        self.asked.append(sorted(keywords))
+        if set(keywords) - self.known:
+            raise TypeError("unexpected keyword")
+        return self.tensor.__dlpack__()
+
+
+def test_older_producers_are_asked_again(torch):
+    x = torch.arange(3.0)
+    for known, asked in (
+        (("max_version", "copy", "dl_device"), [["copy", "dl_device", "max_version"]]),
+        (("copy", "dl_device"), [["copy", "dl_device", "max_version"], ["copy", "dl_device"]]),
+        (("dl_device",), [["copy", "dl_device", "max_version"], ["copy", "dl_device"], ["dl_device"]]),
+        ((), [["copy", "dl_device", "max_version"], ["copy", "dl_device"], ["dl_device"], []]),
+    ):
+        producer = Producer(x, *known)
+        got = torch.from_dlpack(producer, device="cpu", copy=True)
+        assert producer.asked == asked and torch.equal(got, x)
+        assert (got.data_ptr() == x.data_ptr()) is ("copy" in known)  # this one ignores what it knows
+
+
+@pytest.mark.parametrize("copy", [5, 0, "a", [], 1.5])
+def test_copy_that_is_no_bool(torch, copy):
+    """Tensors refuse such a keyword, so they are asked without it."""
+    x = torch.arange(3.0)
+    assert torch.from_dlpack(x, copy=copy).data_ptr() == x.data_ptr()
+    with pytest.raises(TypeError, match="must be bool"):
+        x.__dlpack__(copy=copy)
+
+
+@pytest.mark.parametrize("device", [5, 1.5, (1, 0)])
+def test_device_that_is_none(torch, device):
+    with pytest.raises(
+        AssertionError, match="from_dlpack: unsupported device type: <class '%s'>" % type(device).__name__
+    ):
+        torch.from_dlpack(torch.ones(2), device=device)

@@ -8,6 +8,7 @@ import os
 import pathlib
 import pickle
 import random
+import struct
 import zipfile
 
 import pytest
@@ -407,3 +408,28 @@ def test_plain_pickle_of_tensors(torch):
         assert [t.tolist() for t in got] == [base.tolist(), base[1:].tolist(), base.tolist()]
         assert type(got[2]) is torch.nn.Parameter
     assert base64.b64encode(pickle.dumps(torch.float32, 4))
+
+
+@pytest.mark.parametrize(
+    "junk,kind",
+    [
+        (b"", EOFError),
+        (b"a", IndexError),
+        (b"junk", struct.error),
+        (b"junk junk junk junk", KeyError),
+        (b"\x80\x02", EOFError),
+        (b"\x80\x02.", IndexError),
+        (b"\x80\x02K", IndexError),
+        (b"\x80\x02X\x02\x00\x00\x00\xff\xfe.", UnicodeDecodeError),
+        (b"PK\x03\x04aaaa", RuntimeError),
+        (b"\x80\x02]q\x00.", RuntimeError),
+        (b"\x00" * 600, pickle.UnpicklingError),
+        (b"I1\n.", pickle.UnpicklingError),
+        (b"c__builtin__\neval\n.", pickle.UnpicklingError),
+    ],
+)
+def test_junk(torch, junk, kind):
+    """What is no file of tensors fails as the unpickler comes across it."""
+    with pytest.raises(Exception) as caught:
+        torch.load(io.BytesIO(junk))
+    assert type(caught.value) is kind

@@ -111,10 +111,7 @@ class FunctionMeta(type):
     """Gives every Function the class of its contexts, named after it."""
 
     def __init__(cls, name, bases, attrs):
-        context = type(
-            name + "Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": cls.__module__}
-        )
-        cls._backward_cls = context
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls})
         super().__init__(name, bases, attrs)
 
     @property

@@ -98,19 +98,42 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
     kwargs = {"max_version": (1, 3)}
     if copy is not None:
         kwargs["copy"] = copy
-    if device is not None:
-        wanted = torch.device(device)
-        if wanted.type not in ("cpu", "cuda"):
-            raise ValueError("unsupported device type for DLPack: %s" % wanted.type)
-        kind = DLDeviceType.kDLCPU if wanted.type == "cpu" else DLDeviceType.kDLCUDA
-        kwargs["dl_device"] = (kind, wanted.index or 0)
     source = ext_tensor.__dlpack_device__()
+    moves = False
+    if device is not None:
+        wanted = _place(device)
+        moves = tuple(source) != wanted
+        if moves and copy is False:
+            raise ValueError(
+                "cannot move DLPack tensor from device %s to %s without copying. Set copy=None or copy=True."
+                % (source, wanted)
+            )
+        if not moves:
+            kwargs["dl_device"] = wanted
     if source[0] in (DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM):
         stream = torch.cuda.current_stream("cuda:%d" % source[1])
         kwargs["stream"] = stream.cuda_stream or 1
-    try:
-        capsule = ext_tensor.__dlpack__(**kwargs)
-    except TypeError:  # a producer that knows only the first version of the protocol
-        kwargs.pop("max_version")
-        capsule = ext_tensor.__dlpack__(**kwargs)
-    return _C._from_dlpack(capsule)
+    tensor = _C._from_dlpack(_capsule(ext_tensor, kwargs))
+    if moves:
+        return tensor.to(device)
+    return tensor.clone() if copy is True and "copy" not in kwargs else tensor
+
+
+def _place(device):
+    """(device type, index) of a device, as DLPack numbers them."""
+    wanted = torch.device(device) if isinstance(device, str) else device
+    if not isinstance(wanted, torch.device):
+        raise AssertionError("from_dlpack: unsupported device type: %s" % type(device))
+    if wanted.type not in ("cpu", "cuda"):
+        raise BufferError("Cannot pack tensors on %s" % wanted)
+    return (DLDeviceType.kDLCPU if wanted.type == "cpu" else DLDeviceType.kDLCUDA, wanted.index or 0)
+
+
+def _capsule(producer, kwargs):
+    """What the producer exports. One that knows an older protocol is asked again without the newer keywords, which leave kwargs."""
+    for newer in ("max_version", "copy", "dl_device"):
+        try:
+            return producer.__dlpack__(**kwargs)
+        except TypeError:
+            kwargs.pop(newer, None)
+    return producer.__dlpack__(**kwargs)
