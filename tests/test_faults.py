@@ -184,3 +184,108 @@ def test_training_step_allocation_failures(torch):
     inject(torch, action, expected)
     assert torch._C._testing.alloc_stats()["live_blocks"] <= live
     assert action() == expected
+
+
+# --- overrides ---
+
+
+def override_calls(torch):
+    """Calls of every road to an override, with the answers they give."""
+
+    class Duck:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return "duck"
+
+    class Refuses:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    class Sub(torch.Tensor):
+        pass
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    t, d = torch.ones(2), Duck()
+    s, r, mode = t.as_subclass(Sub), Refuses(), Mode()
+    many = [type("K%d" % i, (Refuses,), {})() for i in range(9)] + [d]
+
+    def under(action):
+        def run():
+            with mode, mode:
+                return action()
+
+        return run
+
+    plain = {
+        "function": lambda: torch.add(t, d, alpha=2),
+        "method": lambda: t.add(d),
+        "list": lambda: torch.cat([r, d]),
+        "many": lambda: torch.cat(many),
+        "index": lambda: t[0, [d]],
+        "operator": lambda: t + d,
+        "python operator": lambda: t**d,
+        "python": lambda: torch.einsum("i", d),
+        "subclass": lambda: type(s + 1) is Sub,
+        "named result": lambda: type(s.max(0)[0]) is Sub,
+        "property": lambda: s.shape,
+        "length": lambda: len(s),
+        "float": lambda: float(s[0]),
+        "redispatch": lambda: torch.overrides.redispatch_function(torch.add, (), (s, 1), {}).tolist(),
+        "disabled": lambda: torch._C._disabled_torch_function_impl(torch.add, (), (s, 1)).tolist(),
+    }
+    table = dict(plain)
+    table.update(("mode " + name, under(action)) for name, action in plain.items())
+    table["mode switch"] = under(lambda: torch.no_grad().__enter__() or torch.set_grad_enabled(True) and None)
+    return table
+
+
+OVERRIDE_CALLS = [
+    "function", "method", "list", "many", "index", "operator", "python operator", "python", "subclass",
+    "named result", "property", "length", "float", "redispatch", "disabled",
+]  # fmt: skip
+OVERRIDE_CALLS += ["mode " + name for name in OVERRIDE_CALLS] + ["mode switch"]
+
+
+def override_state(torch):
+    C = torch._C
+    return C._len_torch_function_stack(), C._is_torch_function_enabled(), C._is_torch_function_all_disabled()
+
+
+@pytest.mark.parametrize("name", OVERRIDE_CALLS)
+def test_override_allocation_failures(torch, name):
+    action = override_calls(torch)[name]
+    expected, before = action(), override_state(torch)
+
+    def checked():
+        try:
+            return action()
+        finally:
+            assert override_state(torch) == before
+
+    inject(torch, checked, expected)
+    assert action() == expected
+
+
+@pytest.mark.parametrize("name", OVERRIDE_CALLS)
+def test_override_without_memory_for_objects(torch, name):
+    """The n-th allocation of Python's objects fails."""
+    hooks = pytest.importorskip("_testcapi")
+    action = override_calls(torch)[name]
+    expected, before = action(), override_state(torch)
+    for n in range(80):
+        result = expected
+        hooks.set_nomemory(n, n + 1)
+        try:
+            result = action()
+        except Exception:
+            pass
+        finally:
+            hooks.remove_mem_hooks()
+        assert override_state(torch) == before
+        torch.set_grad_enabled(True)
+        assert result == expected
+    assert action() == expected

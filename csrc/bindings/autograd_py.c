@@ -382,22 +382,10 @@ PyGetSetDef mt_py_autograd_getset[] = {
 
 /* --- methods --- */
 
-static bool overridden(PyObject *self, const char *name, PyObject *argument, PyObject **result)
-{
-    PyObject *args;
-
-    if (!mt_py_needs_override(self))
-        return false;
-    args = argument ? PyTuple_Pack(2, self, argument) : PyTuple_Pack(1, self);
-    *result = args ? mt_py_override_method(self, name, args, NULL) : NULL;
-    Py_XDECREF(args);
-    return true;
-}
-
 static PyObject *requires_grad_inplace(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"requires_grad", NULL};
-    PyObject *on = Py_True, *result;
+    PyObject *on = Py_True;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", keywords, &on))
         return NULL;
@@ -405,30 +393,31 @@ static PyObject *requires_grad_inplace(PyObject *self, PyObject *args, PyObject 
         return PyErr_Format(PyExc_TypeError,
                             "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s",
                             Py_TYPE(on)->tp_name);
-    if (overridden(self, "requires_grad_", on, &result))
+    if (mt_py_needs_override(self)) {
+        PyObject *func = PyObject_GetAttrString((PyObject *)&mt_TensorBase_Type, "requires_grad_");
+        PyObject *result = func ? mt_py_receiver_override(func, self, args, kwargs) : NULL;
+
+        Py_XDECREF(func);
         return result;
+    }
     MT_PY_TRY(mt_autograd_requires_grad_inplace(mt_py_impl(self), on == Py_True));
     return Py_NewRef(self);
 }
 
 static PyObject *retain_grad(PyObject *self, PyObject *unused)
 {
-    PyObject *result;
-
     (void)unused;
-    if (overridden(self, "retain_grad", NULL, &result))
-        return result;
+    if (mt_py_needs_override(self))
+        return mt_py_noargs_override(self, "retain_grad");
     MT_PY_TRY(mt_autograd_retain_grad(mt_py_impl(self)));
     Py_RETURN_NONE;
 }
 
 static PyObject *detach_inplace(PyObject *self, PyObject *unused)
 {
-    PyObject *result;
-
     (void)unused;
-    if (overridden(self, "detach_", NULL, &result))
-        return result;
+    if (mt_py_needs_override(self))
+        return mt_py_noargs_override(self, "detach_");
     MT_PY_TRY(mt_autograd_detach_inplace(mt_py_impl(self)));
     return Py_NewRef(self);
 }

@@ -152,7 +152,7 @@ static int bind_out(mt_bind *b, PyObject *value)
         if (call->op->n_outs != 1)
             return 0;
         call->out[0] = mt_tensor_ref(mt_py_impl(value));
-        return mt_py_needs_override(value) && mt_py_has_torch_function(value) ? mt_py_overload_add(b, value) : 1;
+        return mt_py_is_override(value) ? mt_py_overload_add(b, value) : 1;
     }
     if ((PyTuple_Check(value) || PyList_Check(value)) && call->op->n_outs > 1) {
         if (PySequence_Fast_GET_SIZE(value) != call->op->n_outs)
@@ -160,9 +160,12 @@ static int bind_out(mt_bind *b, PyObject *value)
         for (int i = 0; i < call->op->n_outs; i++) {
             PyObject *item = PySequence_Fast_GET_ITEM(value, i);
 
-            if (!mt_py_is_tensor(item))
+            if (mt_py_is_override(item) && mt_py_overload_add(b, item) < 0)
+                return -1;
+            if (mt_py_is_tensor(item))
+                call->out[i] = mt_tensor_ref(mt_py_impl(item));
+            else if (!mt_py_has_torch_function(item))
                 return 0;
-            call->out[i] = mt_tensor_ref(mt_py_impl(item));
         }
         return 1;
     }
@@ -356,7 +359,7 @@ static int fits_but_for_range(mt_bind *b, const mt_py_func *f, const mt_op *op, 
             small[i] = zero;
     }
     mt_bind_clear(b);
-    b->n_ints = b->n_overloaded = 0;
+    b->n_ints = b->overloads.n = 0;
     if (small && zero)
         rc = bind_overload(b, f, op, self, small, nargs, kwnames);
     if (rc == 0)
@@ -373,40 +376,47 @@ static MT_NOINLINE PyObject *call_bound(const mt_py_func *f, PyObject *self, PyO
 {
     mt_bind b;
     PyObject *result = NULL;
+    bool skip = (mt_thread.slow & MT_SLOW_SKIP) != 0, disabled = mt_thread.override_disabled;
     int rc = 0;
 
     b.n_tensors = b.n_objects = b.n_blocks = 0;
+    mt_py_overloads_init(&b.overloads);
+    if (skip) { /* the arguments are bound as if nothing overrode */
+        mt_thread.slow &= ~(uint32_t)MT_SLOW_SKIP;
+        mt_thread.override_disabled = true;
+    }
     for (int i = 0; i < f->n_overloads; i++) {
-        b.n_ints = b.n_overloaded = 0;
+        b.n_ints = b.overloads.n = 0;
         b.numbers_only = true;
         b.requires_grad = -1;
         b.out = NULL;
-        if (f->kind == MT_PY_METHOD && mt_py_needs_override(self) && mt_py_has_torch_function(self))
-            if (mt_py_overload_add(&b, self) < 0)
-                return NULL;
+        if (f->kind == MT_PY_METHOD && mt_py_is_override(self) && mt_py_overload_add(&b, self) < 0)
+            return NULL;
         rc = bind_overload(&b, f, f->overloads[i], self, args, nargs, kwnames);
         if (MT_UNLIKELY(rc < 0) && mt_py_is_range_error())
             rc = fits_but_for_range(&b, f, f->overloads[i], self, args, nargs, kwnames);
-        if (rc == 1 && b.numbers_only && b.n_overloaded == 0 && f->kind == MT_PY_FUNCTION &&
+        if (rc == 1 && b.numbers_only && b.overloads.n == 0 && f->kind == MT_PY_FUNCTION &&
             mt_py_needs_a_tensor(f->overloads[i]))
             rc = 0;
         if (rc != 0)
             break;
         mt_bind_clear(&b);
     }
+    mt_thread.override_disabled = disabled;
     if (rc == 1 && MT_UNLIKELY(b.call.op->flags & MT_OPF_DEPRECATED) && mt_py_warn_deprecated(f, b.call.op) < 0) {
         mt_bind_clear(&b);
         return mt_py_raise();
     }
     if (rc == 1) {
-        if (MT_UNLIKELY(b.n_overloaded > 0 || (mt_thread.slow & MT_SLOW_MODE)))
-            result = mt_py_torch_function_call(f, self, args, nargs, kwnames, b.overloaded, b.n_overloaded);
+        if (MT_UNLIKELY(b.overloads.n > 0 || ((mt_thread.slow & MT_SLOW_MODE) && !skip)))
+            result = mt_py_torch_function_call(f, &b.overloads, self, args, nargs, kwnames);
         else
             result = run(&b, f, self, args);
     } else if (rc == 0) {
         result = mt_py_bind_error(f, self, args, nargs, kwnames);
     }
     mt_bind_clear(&b);
+    mt_py_overloads_clear(&b.overloads);
     return result;
 }
 

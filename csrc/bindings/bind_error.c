@@ -171,10 +171,12 @@ static int fits(const mt_arg_spec *spec, const mt_op *op, PyObject *value)
     mt_bind b;
     int rc;
 
-    b.n_tensors = b.n_objects = b.n_blocks = b.n_ints = b.n_overloaded = 0;
+    b.n_tensors = b.n_objects = b.n_blocks = b.n_ints = 0;
+    mt_py_overloads_init(&b.overloads);
     mt_call_init(&b.call, op, MT_VARIANT_FUNCTION);
     rc = mt_bind_value(&b, spec, &b.call.arg[spec->index], value);
     mt_bind_clear(&b);
+    mt_py_overloads_clear(&b.overloads);
     if (rc < 0 && mt_py_is_range_error()) { /* its type is right */
         PyErr_Clear();
         return 1;

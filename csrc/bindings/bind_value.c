@@ -89,13 +89,14 @@ static int bind_tensor(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObj
         return (spec->flags & MT_ARGF_OPTIONAL) != 0;
     }
     out->v.tensor = NULL;
+    if (mt_py_has_torch_function(value)) /* also a number whose class overrides */
+        return mt_py_overload_add(b, value);
     if (spec->flags & MT_ARGF_NUMBER) {
         int rc = number_as_tensor(b, out, value);
 
-        if (rc != 0)
-            return rc;
+        return rc;
     }
-    return overload_if(b, value);
+    return 0;
 }
 
 /* A list is kept alive as a tuple of its elements. */
@@ -169,7 +170,7 @@ static int bind_scalar(mt_bind *b, mt_value *out, PyObject *value)
         mt_tensor *t = mt_py_impl(value);
 
         if (mt_py_has_torch_function(value))
-            return overload_if(b, value);
+            return mt_py_overload_add(b, value);
         if (t->ndim != 0 || mt_tensor_is_tracked(t))
             return 0;
         if (mt_tensor_item(&out->v.scalar, t) < 0) {
@@ -183,8 +184,11 @@ static int bind_scalar(mt_bind *b, mt_value *out, PyObject *value)
 
 static int int_element(mt_bind *b, int64_t *out, PyObject *item)
 {
-    int rc = mt_py_to_int(out, item);
+    int rc;
 
+    if (MT_UNLIKELY(!PyLong_CheckExact(item) && mt_py_has_torch_function(item)))
+        return mt_py_overload_add(b, item);
+    rc = mt_py_to_int(out, item);
     if (rc != 0)
         return rc;
     if (PyBool_Check(item)) {
@@ -207,12 +211,12 @@ static int int_element(mt_bind *b, int64_t *out, PyObject *item)
         PyObject *index = mt_py_try_index(item);
 
         if (!index)
-            return PyErr_Occurred() ? -1 : overload_if(b, item);
+            return PyErr_Occurred() ? -1 : 0;
         rc = mt_py_to_int(out, index);
         Py_DECREF(index);
         return rc;
     }
-    return overload_if(b, item);
+    return 0;
 }
 
 static int cannot_unpack(const mt_bind *b, const mt_arg_spec *spec, Py_ssize_t i, const char *why, const char *type)
@@ -257,7 +261,7 @@ static int bind_ints(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObjec
     if (spec->fixed > 0) {
         rc = mt_py_to_int(&one, value);
         if (rc != 1)
-            return rc < 0 ? -1 : overload_if(b, value);
+            return rc;
         room = mt_bind_ints(b, spec->fixed);
         if (!room)
             return -1;
@@ -267,7 +271,7 @@ static int bind_ints(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObjec
         out->v.ints.n = spec->fixed;
         return 1;
     }
-    return overload_if(b, value);
+    return 0;
 }
 
 int mt_bind_spread(mt_bind *b, const mt_arg_spec *spec, PyObject *const *args, Py_ssize_t n)
@@ -295,8 +299,11 @@ static int bind_floats(mt_bind *b, mt_value *out, PyObject *value)
     if (!room)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
-        int rc = mt_py_to_double(&room[i], PyTuple_GET_ITEM(tuple, i));
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        int rc = mt_py_to_double(&room[i], item);
 
+        if (rc == 0)
+            rc = overload_if(b, item);
         if (rc != 1)
             return rc;
     }
@@ -323,8 +330,11 @@ static int bind_scalars(mt_bind *b, mt_value *out, PyObject *value)
     if (!room)
         return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
     for (Py_ssize_t i = 0; i < n; i++) {
-        int rc = mt_py_to_scalar(&room[i], PyTuple_GET_ITEM(tuple, i));
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        int rc = mt_py_to_scalar(&room[i], item);
 
+        if (rc == 0)
+            rc = overload_if(b, item);
         if (rc != 1)
             return rc;
     }
@@ -346,8 +356,10 @@ static int bind_bools(mt_bind *b, mt_value *out, PyObject *value)
     if (!room)
         return -1;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-        if (!PyBool_Check(PyTuple_GET_ITEM(tuple, i)))
-            return 0;
+        int rc = PyBool_Check(PyTuple_GET_ITEM(tuple, i)) ? 1 : overload_if(b, PyTuple_GET_ITEM(tuple, i));
+
+        if (rc != 1)
+            return rc;
         room[i] = PyTuple_GET_ITEM(tuple, i) == Py_True;
     }
     out->v.ints.data = room;
@@ -396,12 +408,9 @@ static int bind_object(mt_value *out, int kind, PyObject *value)
     }
 }
 
-int mt_bind_value(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObject *value)
+/* What no object that overrides stands for. */
+static int bind_plain(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObject *value)
 {
-    int rc;
-
-    if (spec->kind == MT_ARG_TENSOR)
-        return bind_tensor(b, spec, out, value);
     if (value == Py_None) {
         if (spec->kind == MT_ARG_INTS && (spec->flags & MT_ARGF_DEFAULT) && !(spec->flags & MT_ARGF_OPTIONAL) &&
             spec->dflt.v.ints.n == 0) { /* dim=[] may be written dim=None */
@@ -418,14 +427,12 @@ int mt_bind_value(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObject *
     case MT_ARG_SCALAR:
         return bind_scalar(b, out, value);
     case MT_ARG_INT:
-        rc = mt_py_to_int(&out->v.i, value);
-        return rc != 0 ? rc : overload_if(b, value);
+        return mt_py_to_int(&out->v.i, value);
     case MT_ARG_FLOAT:
-        rc = mt_py_to_double(&out->v.d, value);
-        return rc != 0 ? rc : overload_if(b, value);
+        return mt_py_to_double(&out->v.d, value);
     case MT_ARG_BOOL:
         out->v.b = value == Py_True;
-        return PyBool_Check(value) ? 1 : overload_if(b, value);
+        return PyBool_Check(value);
     case MT_ARG_INTS:
         return bind_ints(b, spec, out, value);
     case MT_ARG_FLOATS:
@@ -437,4 +444,14 @@ int mt_bind_value(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObject *
     default:
         return bind_object(out, spec->kind, value);
     }
+}
+
+int mt_bind_value(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObject *value)
+{
+    int rc;
+
+    if (spec->kind == MT_ARG_TENSOR)
+        return bind_tensor(b, spec, out, value);
+    rc = bind_plain(b, spec, out, value);
+    return MT_LIKELY(rc != 0) ? rc : overload_if(b, value);
 }

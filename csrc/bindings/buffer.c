@@ -180,7 +180,7 @@ PyObject *mt_py_tensor_bytes(PyObject *self, PyObject *unused)
 
     (void)unused;
     if (mt_py_needs_override(self))
-        return mt_py_override_unary(self, "__bytes__");
+        return mt_py_noargs_override(self, "__bytes__");
     if (!mt_dtype_is_integral((mt_dtype)t->dtype, true)) {
         PyObject *view = PyMemoryView_FromObject(self);
 

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "bindings/bind.h"
-#include "bindings/bindings_internal.h"
 #include "core/device_names.h"
 
 typedef struct device_object {
@@ -141,8 +140,8 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     mt_device d;
     int rc;
 
-    if (MT_UNLIKELY(mt_thread.slow & MT_SLOW_MODE))
-        return mt_py_handle_override((PyObject *)type, NULL, 0, args, kwargs);
+    if (mt_py_mode_is_active())
+        return mt_py_object_override((PyObject *)type, Py_NewRef(args), kwargs);
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", with_type, &first, &index)) {
         PyErr_Clear();
         index = NULL;

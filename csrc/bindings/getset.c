@@ -251,40 +251,11 @@ static int set_part(PyObject *self, PyObject *value, void *closure)
 static bool overrides_method(PyObject *self, const char *name, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames, PyObject **result)
 {
-    PyObject *tuple, *kwargs = NULL;
+    bool any = nargs > 0 ? mt_py_either_needs_override(self, args[0]) : mt_py_needs_override(self);
 
-    if (MT_LIKELY(!mt_py_needs_override(self)))
-        return false;
-    *result = NULL;
-    tuple = PyTuple_New(nargs + 1);
-    if (!tuple)
-        return true;
-    PyTuple_SET_ITEM(tuple, 0, Py_NewRef(self));
-    for (Py_ssize_t i = 0; i < nargs; i++)
-        PyTuple_SET_ITEM(tuple, i + 1, Py_NewRef(args[i]));
-    if (kwnames) {
-        kwargs = PyDict_New();
-        for (Py_ssize_t i = 0; kwargs && i < PyTuple_GET_SIZE(kwnames); i++)
-            if (PyDict_SetItem(kwargs, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) < 0)
-                Py_CLEAR(kwargs);
-    }
-    if (!kwnames || kwargs)
-        *result = mt_py_override_method(self, name, tuple, kwargs);
-    Py_DECREF(tuple);
-    Py_XDECREF(kwargs);
-    return true;
-}
-
-static bool overrides_pair(PyObject *self, const char *name, PyObject *other, PyObject **result)
-{
-    PyObject *args;
-
-    if (MT_LIKELY(!mt_py_needs_override(self) && !mt_py_needs_override(other)))
-        return false;
-    args = PyTuple_Pack(2, self, other);
-    *result = args ? mt_py_override_method(self, name, args, NULL) : NULL;
-    Py_XDECREF(args);
-    return true;
+    if (MT_UNLIKELY(any))
+        *result = mt_py_method_override(self, name, args, nargs, kwnames);
+    return any;
 }
 
 /* The one optional argument `dim`, by position or name: 1 given, 0 absent, -1 error. */
@@ -364,17 +335,17 @@ static PyObject *method_stride(PyObject *self, PyObject *const *args, Py_ssize_t
     return result;
 }
 
-#define NOARGS(name, expression)                                     \
+#define NOARGS_AS(name, public, expression)                          \
     static PyObject *method_##name(PyObject *self, PyObject *unused) \
     {                                                                \
         mt_tensor *t = mt_py_impl(self);                             \
-        PyObject *result;                                            \
                                                                      \
         (void)unused, (void)t;                                       \
-        if (overrides_method(self, #name, NULL, 0, NULL, &result))   \
-            return result;                                           \
+        if (mt_py_needs_override(self))                              \
+            return mt_py_noargs_override(self, public);              \
         return expression;                                           \
     }
+#define NOARGS(name, expression) NOARGS_AS(name, #name, expression)
 
 static PyObject *address_of(const mt_tensor *t)
 {
@@ -384,9 +355,9 @@ static PyObject *address_of(const mt_tensor *t)
 }
 
 NOARGS(dim, PyLong_FromLong(t->ndim))
-NOARGS(ndimension, PyLong_FromLong(t->ndim))
+NOARGS_AS(ndimension, "dim", PyLong_FromLong(t->ndim))
 NOARGS(numel, PyLong_FromLongLong(t->numel))
-NOARGS(nelement, PyLong_FromLongLong(t->numel))
+NOARGS_AS(nelement, "numel", PyLong_FromLongLong(t->numel))
 NOARGS(element_size, PyLong_FromSize_t(mt_tensor_itemsize(t)))
 NOARGS(storage_offset, PyLong_FromLongLong(t->offset))
 NOARGS(const_data_ptr, address_of(t))
@@ -403,12 +374,11 @@ NOARGS(tolist, mt_py_to_list(t))
 static PyObject *method_item(PyObject *self, PyObject *unused)
 {
     mt_tensor *t = mt_py_impl(self);
-    PyObject *result;
     mt_scalar s;
 
     (void)unused;
-    if (overrides_method(self, "item", NULL, 0, NULL, &result))
-        return result;
+    if (mt_py_needs_override(self))
+        return mt_py_noargs_override(self, "item");
     if (t->numel != 1) {
         PyErr_Format(PyExc_RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar",
                      (long long)t->numel);
@@ -455,11 +425,9 @@ static PyObject *method_is_contiguous(PyObject *self, PyObject *const *args, Py_
 
 static PyObject *method_is_view(PyObject *self, PyObject *unused)
 {
-    PyObject *result;
-
     (void)unused;
-    if (overrides_method(self, "_is_view", NULL, 0, NULL, &result))
-        return result;
+    if (mt_py_needs_override(self))
+        return mt_py_noargs_override(self, "_is_view");
     return PyBool_FromLong(is_view(mt_py_impl(self)));
 }
 
@@ -472,10 +440,9 @@ static PyObject *method_use_count(PyObject *self, PyObject *unused)
 static PyObject *method_is_same_size(PyObject *self, PyObject *other)
 {
     mt_tensor *a = mt_py_impl(self), *b;
-    PyObject *result;
 
-    if (overrides_pair(self, "is_same_size", other, &result))
-        return result;
+    if (mt_py_either_needs_override(self, other))
+        return mt_py_method_override(self, "is_same_size", &other, 1, NULL);
     if (!mt_py_is_tensor(other)) {
         PyErr_Format(PyExc_TypeError, "is_same_size(): argument 'other' (position 1) must be Tensor, not %s",
                      Py_TYPE(other)->tp_name);
@@ -488,10 +455,9 @@ static PyObject *method_is_same_size(PyObject *self, PyObject *other)
 static PyObject *method_is_set_to(PyObject *self, PyObject *other)
 {
     mt_tensor *a = mt_py_impl(self), *b;
-    PyObject *result;
 
-    if (overrides_pair(self, "is_set_to", other, &result))
-        return result;
+    if (mt_py_either_needs_override(self, other))
+        return mt_py_method_override(self, "is_set_to", &other, 1, NULL);
     if (!mt_py_is_tensor(other)) {
         PyErr_Format(PyExc_TypeError, "is_set_to(): argument 'tensor' (position 1) must be Tensor, not %s",
                      Py_TYPE(other)->tp_name);

@@ -446,29 +446,29 @@ static mt_tensors index_list(walk *w)
 
 /* --- reading --- */
 
-static PyObject *get_with_override(PyObject *self, PyObject *key)
-{
-    PyObject *args = PyTuple_Pack(2, self, key), *result;
-
-    result = args ? mt_py_override_method(self, "__getitem__", args, NULL) : NULL;
-    Py_XDECREF(args);
-    return result;
-}
-
-/* Does an item of the index override (behaviour M6.03)? Any object can. */
+/* Does an item of the index override (behaviour M6.03)? Any object can, also inside tuples and lists. */
 static bool item_overrides(PyObject *o)
 {
     return !PyLong_CheckExact(o) && !PySlice_Check(o) && o != Py_None && mt_py_has_torch_function(o);
 }
 
-static bool key_overrides(PyObject *key)
+static bool key_overrides(PyObject *key, int depth)
 {
-    if (!PyTuple_CheckExact(key))
+    if ((!PyTuple_CheckExact(key) && !PyList_CheckExact(key)) || depth == 0)
         return item_overrides(key);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
-        if (item_overrides(PyTuple_GET_ITEM(key, i)))
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(key); i++)
+        if (key_overrides(PySequence_Fast_GET_ITEM(key, i), depth - 1))
             return true;
     return false;
+}
+
+/* The check of x[key], and of x[key] = value. */
+static inline bool is_overridden(PyObject *self, PyObject *key, PyObject *value)
+{
+    if (MT_UNLIKELY(mt_thread.slow & (MT_SLOW_MODE | MT_SLOW_SKIP)))
+        return mt_py_slow_check();
+    return mt_py_is_override(self) || (!PyLong_CheckExact(key) && key_overrides(key, MT_PY_INDEX_DEPTH)) ||
+           (value && item_overrides(value));
 }
 
 static PyObject *get_int(mt_tensor *t, int64_t i)
@@ -491,8 +491,8 @@ static PyObject *tensor_getitem(PyObject *self, PyObject *key)
     walk w;
     int rc;
 
-    if (MT_UNLIKELY(mt_py_needs_override(self) || key_overrides(key)))
-        return get_with_override(self, key);
+    if (MT_UNLIKELY(is_overridden(self, key, NULL)))
+        return mt_py_index_override(self, key, NULL);
     if (PyLong_CheckExact(key) && !mt_tensor_is_tracked(t) && !mt_thread.slow) {
         int64_t i;
 
@@ -639,11 +639,9 @@ static int tensor_setitem(PyObject *self, PyObject *key, PyObject *value)
         PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
         return -1;
     }
-    if (MT_UNLIKELY(mt_py_needs_override(self) || key_overrides(key) || item_overrides(value))) {
-        PyObject *args = PyTuple_Pack(3, self, key, value), *result;
+    if (MT_UNLIKELY(is_overridden(self, key, value))) {
+        PyObject *result = mt_py_index_override(self, key, value);
 
-        result = args ? mt_py_override_method(self, "__setitem__", args, NULL) : NULL;
-        Py_XDECREF(args);
         Py_XDECREF(result);
         return result ? 0 : -1;
     }
@@ -657,14 +655,12 @@ static Py_ssize_t tensor_length(PyObject *self)
     mt_tensor *t = mt_py_impl(self);
 
     if (mt_py_needs_override(self)) {
-        PyObject *args = PyTuple_Pack(1, self), *result;
-        Py_ssize_t n = -1;
+        PyObject *result = mt_py_python_override("__len__", self, NULL);
+        Py_ssize_t n = result ? PyNumber_AsSsize_t(result, PyExc_OverflowError) : -1;
 
-        result = args ? mt_py_override_method(self, "__len__", args, NULL) : NULL;
-        if (result)
-            n = PyLong_AsSsize_t(result);
-        Py_XDECREF(args);
         Py_XDECREF(result);
+        if (n < 0 && !PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "__len__() should return >= 0");
         return n;
     }
     if (t->ndim == 0) {

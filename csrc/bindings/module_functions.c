@@ -112,6 +112,8 @@ static inline bool get_grad_mode(void)
     return MT_UNLIKELY(mt_thread.inference_mode) ? mode_in_inference : mt_thread.grad_mode;
 }
 
+static PyObject *module_itself; /* _C, borrowed */
+
 static inline void set_grad_mode(bool on)
 {
     if (MT_UNLIKELY(mt_thread.inference_mode))
@@ -126,14 +128,28 @@ static PyObject *is_grad_enabled(PyObject *module, PyObject *unused)
     return PyBool_FromLong(get_grad_mode());
 }
 
+/* Modes of the override protocol see every switch as a call of this function. */
+static PyObject *switch_grad_mode(bool on)
+{
+    PyObject *func, *result;
+
+    if (!mt_py_mode_is_active()) {
+        set_grad_mode(on);
+        Py_RETURN_NONE;
+    }
+    func = PyObject_GetAttrString(module_itself, "_set_grad_enabled");
+    result = func ? mt_py_object_override(func, PyTuple_Pack(1, on ? Py_True : Py_False), NULL) : NULL;
+    Py_XDECREF(func);
+    return result;
+}
+
 static PyObject *set_grad_enabled(PyObject *module, PyObject *o)
 {
     (void)module;
     if (!PyBool_Check(o))
         return PyErr_Format(PyExc_TypeError, "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not %s",
                             Py_TYPE(o)->tp_name);
-    set_grad_mode(o == Py_True);
-    Py_RETURN_NONE;
+    return switch_grad_mode(o == Py_True);
 }
 
 static PyObject *is_inference_mode_enabled(PyObject *module, PyObject *unused)
@@ -151,6 +167,7 @@ typedef struct grad_guard {
 static PyObject *guard_enter(PyObject *o, PyObject *unused)
 {
     grad_guard *g = (grad_guard *)o;
+    PyObject *result;
 
     (void)unused;
     if (g->depth == 64) {
@@ -159,23 +176,31 @@ static PyObject *guard_enter(PyObject *o, PyObject *unused)
     }
     g->saved = g->saved << 1 | get_grad_mode();
     g->depth++;
-    set_grad_mode(g->value);
+    result = switch_grad_mode(g->value);
+    if (MT_UNLIKELY(!result)) {
+        g->saved >>= 1;
+        g->depth--;
+        return NULL;
+    }
+    Py_DECREF(result);
     Py_RETURN_NONE;
 }
 
 static PyObject *guard_exit(PyObject *o, PyObject *const *args, Py_ssize_t nargs)
 {
     grad_guard *g = (grad_guard *)o;
+    PyObject *result;
 
     (void)args, (void)nargs;
     if (g->depth == 0) {
         PyErr_SetString(PyExc_RuntimeError, "a grad mode object is left without having been entered");
         return NULL;
     }
-    set_grad_mode(g->saved & 1);
+    result = switch_grad_mode(g->saved & 1);
     g->saved >>= 1;
     g->depth--;
-    Py_RETURN_NONE;
+    Py_XDECREF(result);
+    return result ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyMethodDef guard_methods[] = {
@@ -521,6 +546,7 @@ static PyMethodDef functions[] = {
 
 int mt_py_module_functions_init(PyObject *module)
 {
+    module_itself = module;
     if (PyType_Ready(&NoGrad_Type) < 0 || PyType_Ready(&EnableGrad_Type) < 0 || PyType_Ready(&InferenceMode_Type) < 0)
         return -1;
     if (PyModule_AddObjectRef(module, "_InferenceMode", (PyObject *)&InferenceMode_Type) < 0)

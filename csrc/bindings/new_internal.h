@@ -30,12 +30,6 @@ int mt_py_scan_int(int64_t *out, const mt_scan *scan, int k, PyObject *value);
 /* "func(): argument 'name' (position 1) must be Tensor, not int"; position 0 leaves it out. -1. */
 int mt_py_scan_mismatch(const mt_scan *scan, int k, int position, const char *wanted, PyObject *value);
 
-/* A mode is active: the call of a function of _VariableFunctions goes to it. */
-PyObject *mt_py_function_override(const char *name, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-/* The receiver overrides or a mode is active: packs the call of a method. */
-PyObject *mt_py_method_override(PyObject *self, const char *name, PyObject *const *args, Py_ssize_t nargs,
-                                PyObject *kwnames);
-
 /* --- conversion (tensor_data.c) --- */
 
 /* Another dtype or device (NONE: the same), recorded by autograd; `t` itself when nothing changes

@@ -53,26 +53,24 @@ static PyObject *not_implemented_on_type_error(PyObject *result)
 
 /* What Python does for classes whose operators are written in Python: after NotImplemented from the left operand the
    reflected method of the right one is asked. Slots of C are asked once, since both operands have the same. */
-static PyObject *or_reflected(PyObject *result, const char *name, PyObject *a, PyObject *b)
+static PyObject *or_reflected(PyObject *result, const char *name, binaryfunc reflected, PyObject *a, PyObject *b)
 {
-    PyObject *own, *theirs, *args;
+    PyObject *own, *theirs;
+    bool same;
 
-    if (result != Py_NotImplemented || Py_TYPE(a) == Py_TYPE(b) || !mt_py_is_tensor(b) || !mt_py_needs_override(b))
+    if (result != Py_NotImplemented || Py_TYPE(a) == Py_TYPE(b) || !mt_py_is_tensor(b) || !mt_py_is_override(b))
         return result;
     own = PyObject_GetAttrString((PyObject *)&mt_TensorBase_Type, name);
     theirs = PyObject_GetAttrString((PyObject *)Py_TYPE(b), name);
-    if (own && theirs && own != theirs) { /* written in Python, and Python asks it */
-        Py_DECREF(own);
-        Py_DECREF(theirs);
-        return result;
-    }
-    Py_DECREF(result);
-    args = own && theirs ? PyTuple_Pack(2, b, a) : NULL;
-    result = args ? mt_py_override_method(b, name, args, NULL) : NULL;
-    Py_XDECREF(args);
+    same = own && own == theirs; /* otherwise it is written in Python, and Python asks it */
     Py_XDECREF(own);
     Py_XDECREF(theirs);
-    return not_implemented_on_type_error(result);
+    if (PyErr_Occurred())
+        Py_CLEAR(result);
+    if (!result || !same)
+        return result;
+    Py_DECREF(result);
+    return reflected(a, b);
 }
 
 /* --- the short road --- */
@@ -146,53 +144,94 @@ static inline int short_inplace(PyObject **result, const mt_op *op, PyObject *a,
     return 1;
 }
 
-/* A slot: METHOD of the left tensor, REFLECTED of the right one, which comes first, when the left is no tensor. */
 #define SHORT(slot) (find(&slot) ? slot.func->overloads[0] : NULL)
-#define BINARY(slot, method, reflected, dunder)                                                          \
-    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                                         \
-    static lazy_func lazy_r##slot = {reflected, MT_PY_FUNCTION, NULL};                                   \
-    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                                             \
-    {                                                                                                    \
-        PyObject *result = NULL;                                                                         \
-        const mt_op *op = SHORT(lazy_##slot);                                                            \
-                                                                                                         \
-        if (!op)                                                                                         \
-            return NULL;                                                                                 \
-        if (short_binary(&result, op, a, b))                                                             \
-            return result;                                                                               \
-        if (mt_py_is_tensor(a))                                                                          \
-            return or_reflected(not_implemented_on_type_error(call2(&lazy_##slot, a, b)), dunder, a, b); \
-        return not_implemented_on_type_error(call2(&lazy_r##slot, b, a));                                \
+
+/* --- overrides of slots that are no plain methods --- */
+
+/* What __torch_function__ is told of a slot where that is not the method of its op: the attribute of Tensor by this name.
+   The operators that PyTorch has in Python go through handle_torch_function. */
+typedef struct public_name {
+    const char *name;
+    bool python;
+} public_name;
+
+static PyObject *call_public(public_name public, PyObject *self, PyObject *other)
+{
+    if (public.python)
+        return mt_py_python_override(public.name, self, other);
+    return mt_py_method_override(self, public.name, &other, 1, NULL);
+}
+
+/* The slot with the tensor `self`: handed on under its public name, if it has one, or a call of the method. */
+static PyObject *call_slot(lazy_func *lazy, public_name public, PyObject *self, PyObject *other)
+{
+    /* The method asks again: a check to be skipped is left to it. */
+    if (public.name && (public.python || !(mt_thread.slow & MT_SLOW_SKIP)) &&
+        MT_UNLIKELY(mt_py_either_needs_override(self, other)))
+        return not_implemented_on_type_error(call_public(public, self, other));
+    return not_implemented_on_type_error(call2(lazy, self, other));
+}
+
+#define NO_NAME ((public_name){NULL, false})
+#define C_NAME(name) ((public_name){name, false})
+#define PYTHON_NAME(name) ((public_name){name, true})
+
+/* A slot of two operands: METHOD of the left tensor; REFLECTED of the right one when the left is no tensor. */
+#define BINARY(slot, method, public, reflected, dunder)                                                 \
+    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                                        \
+    static lazy_func lazy_r##slot = {reflected, MT_PY_METHOD, NULL};                                    \
+    static PyObject *reflected_##slot(PyObject *a, PyObject *b)                                         \
+    {                                                                                                   \
+        return not_implemented_on_type_error(call2(&lazy_r##slot, b, a));                               \
+    }                                                                                                   \
+    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                                            \
+    {                                                                                                   \
+        PyObject *result = NULL;                                                                        \
+        const mt_op *op = SHORT(lazy_##slot);                                                           \
+                                                                                                        \
+        if (!op)                                                                                        \
+            return NULL;                                                                                \
+        if (short_binary(&result, op, a, b))                                                            \
+            return result;                                                                              \
+        if (mt_py_is_tensor(a))                                                                         \
+            return or_reflected(call_slot(&lazy_##slot, public, a, b), dunder, reflected_##slot, a, b); \
+        return reflected_##slot(a, b);                                                                  \
     }
-#define INPLACE(slot, method)                                            \
-    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};         \
-    static PyObject *tensor_##slot(PyObject *a, PyObject *b)             \
-    {                                                                    \
-        PyObject *result = NULL;                                         \
-        const mt_op *op = SHORT(lazy_##slot);                            \
-                                                                         \
-        if (!op)                                                         \
-            return NULL;                                                 \
-        if (short_inplace(&result, op, a, b))                            \
-            return result;                                               \
-        return not_implemented_on_type_error(call2(&lazy_##slot, a, b)); \
+#define INPLACE(slot, method, public)                            \
+    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL}; \
+    static PyObject *tensor_##slot(PyObject *a, PyObject *b)     \
+    {                                                            \
+        PyObject *result = NULL;                                 \
+        const mt_op *op = SHORT(lazy_##slot);                    \
+                                                                 \
+        if (!op)                                                 \
+            return NULL;                                         \
+        if (short_inplace(&result, op, a, b))                    \
+            return result;                                       \
+        return call_slot(&lazy_##slot, public, a, b);            \
     }
+static PyObject *reflected_call(lazy_func *lazy, const char *name, PyObject *a, PyObject *b);
+
 /* The left operand is no tensor and the op does not commute: a function of both. */
-#define BINARY_FUNCTION(slot, method, function, dunder)                                                  \
-    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                                         \
-    static lazy_func lazy_r##slot = {function, MT_PY_FUNCTION, NULL};                                    \
-    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                                             \
-    {                                                                                                    \
-        PyObject *result = NULL;                                                                         \
-        const mt_op *op = SHORT(lazy_##slot);                                                            \
-                                                                                                         \
-        if (!op)                                                                                         \
-            return NULL;                                                                                 \
-        if (mt_py_is_exact(a) && short_binary(&result, op, a, b))                                        \
-            return result;                                                                               \
-        if (mt_py_is_tensor(a))                                                                          \
-            return or_reflected(not_implemented_on_type_error(call2(&lazy_##slot, a, b)), dunder, a, b); \
-        return not_implemented_on_type_error(reflected_function(&lazy_r##slot, a, b));                   \
+#define BINARY_FUNCTION(slot, method, public, function, dunder)                                         \
+    static lazy_func lazy_##slot = {method, MT_PY_METHOD, NULL};                                        \
+    static lazy_func lazy_r##slot = {function, MT_PY_FUNCTION, NULL};                                   \
+    static PyObject *reflected_##slot(PyObject *a, PyObject *b)                                         \
+    {                                                                                                   \
+        return not_implemented_on_type_error(reflected_call(&lazy_r##slot, dunder, a, b));              \
+    }                                                                                                   \
+    static PyObject *tensor_##slot(PyObject *a, PyObject *b)                                            \
+    {                                                                                                   \
+        PyObject *result = NULL;                                                                        \
+        const mt_op *op = SHORT(lazy_##slot);                                                           \
+                                                                                                        \
+        if (!op)                                                                                        \
+            return NULL;                                                                                \
+        if (mt_py_is_exact(a) && short_binary(&result, op, a, b))                                       \
+            return result;                                                                              \
+        if (mt_py_is_tensor(a))                                                                         \
+            return or_reflected(call_slot(&lazy_##slot, public, a, b), dunder, reflected_##slot, a, b); \
+        return reflected_##slot(a, b);                                                                  \
     }
 
 static PyObject *reflected_function(lazy_func *lazy, PyObject *a, PyObject *b)
@@ -222,26 +261,56 @@ static PyObject *reflected_function(lazy_func *lazy, PyObject *a, PyObject *b)
     return result;
 }
 
-BINARY(add, "add", "add", "__radd__")
-BINARY(mul, "mul", "mul", "__rmul__")
-BINARY(and, "bitwise_and", "bitwise_and", "__rand__")
-BINARY(or, "bitwise_or", "bitwise_or", "__ror__")
-BINARY(xor, "bitwise_xor", "bitwise_xor", "__rxor__")
-BINARY(sub, "sub", "rsub", "__rsub__")
-BINARY_FUNCTION(floordiv, "floor_divide", "floor_divide", "__rfloordiv__")
-BINARY_FUNCTION(remainder, "remainder", "remainder", "__rmod__")
-BINARY_FUNCTION(matmul, "matmul", "matmul", "__rmatmul__")
-BINARY_FUNCTION(lshift, "bitwise_left_shift", "bitwise_left_shift", "__rlshift__")
-BINARY_FUNCTION(rshift, "bitwise_right_shift", "bitwise_right_shift", "__rrshift__")
+static PyObject *reflected_call(lazy_func *lazy, const char *name, PyObject *a, PyObject *b)
+{
+    if (MT_UNLIKELY(mt_py_either_needs_override(b, a)))
+        return mt_py_python_override(name, b, a);
+    return reflected_function(lazy, a, b);
+}
+
+BINARY(add, "add", NO_NAME, "add", "__radd__")
+BINARY(mul, "mul", NO_NAME, "mul", "__rmul__")
+BINARY(and, "bitwise_and", C_NAME("__and__"), "bitwise_and", "__rand__")
+BINARY(or, "bitwise_or", C_NAME("__or__"), "bitwise_or", "__ror__")
+BINARY(xor, "bitwise_xor", C_NAME("__xor__"), "bitwise_xor", "__rxor__")
+BINARY_FUNCTION(floordiv, "floor_divide", PYTHON_NAME("__floordiv__"), "floor_divide", "__rfloordiv__")
+BINARY_FUNCTION(remainder, "remainder", NO_NAME, "remainder", "__rmod__")
+BINARY_FUNCTION(matmul, "matmul", NO_NAME, "matmul", "__rmatmul__")
+BINARY_FUNCTION(lshift, "bitwise_left_shift", C_NAME("__lshift__"), "bitwise_left_shift", "__rlshift__")
+BINARY_FUNCTION(rshift, "bitwise_right_shift", C_NAME("__rshift__"), "bitwise_right_shift", "__rrshift__")
+
+static lazy_func lazy_sub = {"sub", MT_PY_METHOD, NULL}, lazy_rsub = {"rsub", MT_PY_FUNCTION, NULL};
+
+static PyObject *reflected_sub(PyObject *a, PyObject *b)
+{
+    return call_slot(&lazy_rsub, PYTHON_NAME("__rsub__"), b, a);
+}
+
+static PyObject *tensor_sub(PyObject *a, PyObject *b)
+{
+    PyObject *result = NULL;
+    const mt_op *op = SHORT(lazy_sub);
+
+    if (!op)
+        return NULL;
+    if (short_binary(&result, op, a, b))
+        return result;
+    if (mt_py_is_tensor(a))
+        return or_reflected(call_slot(&lazy_sub, NO_NAME, a, b), "__rsub__", reflected_sub, a, b);
+    return reflected_sub(a, b);
+}
 
 static lazy_func lazy_truediv = {"div", MT_PY_METHOD, NULL}, lazy_reciprocal = {"reciprocal", MT_PY_METHOD, NULL};
 
 /* A number or an array divided by a tensor multiplies the reciprocal, which rounds in its own way. */
 static PyObject *divide_by_tensor(PyObject *a, PyObject *b)
 {
-    PyObject *reciprocal = find(&lazy_reciprocal) ? mt_py_call(lazy_reciprocal.func, b, NULL, 0, NULL) : NULL;
-    PyObject *result = reciprocal ? PyNumber_Multiply(reciprocal, a) : NULL;
+    PyObject *reciprocal, *result;
 
+    if (MT_UNLIKELY(mt_py_either_needs_override(b, a)))
+        return not_implemented_on_type_error(mt_py_python_override("__rtruediv__", b, a));
+    reciprocal = find(&lazy_reciprocal) ? mt_py_call(lazy_reciprocal.func, b, NULL, 0, NULL) : NULL;
+    result = reciprocal ? PyNumber_Multiply(reciprocal, a) : NULL;
     Py_XDECREF(reciprocal);
     return not_implemented_on_type_error(result);
 }
@@ -256,37 +325,44 @@ static PyObject *tensor_truediv(PyObject *a, PyObject *b)
         return NULL;
     if (short_binary(&result, lazy_truediv.func->overloads[0], a, b))
         return result;
-    return or_reflected(not_implemented_on_type_error(call2(&lazy_truediv, a, b)), "__rtruediv__", a, b);
+    return or_reflected(call_slot(&lazy_truediv, NO_NAME, a, b), "__rtruediv__", divide_by_tensor, a, b);
 }
 
-INPLACE(iadd, "add_")
-INPLACE(isub, "sub_")
-INPLACE(imul, "mul_")
-INPLACE(itruediv, "div_")
-INPLACE(ifloordiv, "floor_divide_")
-INPLACE(iremainder, "remainder_")
-INPLACE(iand, "bitwise_and_")
-INPLACE(ior, "bitwise_or_")
-INPLACE(ixor, "bitwise_xor_")
-INPLACE(ilshift, "bitwise_left_shift_")
-INPLACE(irshift, "bitwise_right_shift_")
+INPLACE(iadd, "add_", NO_NAME)
+INPLACE(isub, "sub_", NO_NAME)
+INPLACE(imul, "mul_", NO_NAME)
+INPLACE(itruediv, "div_", NO_NAME)
+INPLACE(ifloordiv, "floor_divide_", NO_NAME)
+INPLACE(iremainder, "remainder_", NO_NAME)
+INPLACE(iand, "bitwise_and_", C_NAME("__iand__"))
+INPLACE(ior, "bitwise_or_", C_NAME("__ior__"))
+INPLACE(ixor, "bitwise_xor_", C_NAME("__ixor__"))
+INPLACE(ilshift, "bitwise_left_shift_", C_NAME("__ilshift__"))
+INPLACE(irshift, "bitwise_right_shift_", C_NAME("__irshift__"))
 
 static lazy_func lazy_pow = {"pow", MT_PY_METHOD, NULL}, lazy_rpow = {"pow", MT_PY_FUNCTION, NULL},
                  lazy_ipow = {"pow_", MT_PY_METHOD, NULL};
+
+static PyObject *reflected_pow(PyObject *a, PyObject *b)
+{
+    if (MT_UNLIKELY(mt_py_either_needs_override(b, a)))
+        return not_implemented_on_type_error(mt_py_python_override("__rpow__", b, a));
+    return not_implemented_on_type_error(call2(&lazy_rpow, a, b));
+}
 
 static PyObject *tensor_pow(PyObject *a, PyObject *b, PyObject *modulo)
 {
     if (modulo != Py_None)
         Py_RETURN_NOTIMPLEMENTED;
     if (mt_py_is_tensor(a))
-        return or_reflected(not_implemented_on_type_error(call2(&lazy_pow, a, b)), "__rpow__", a, b);
-    return not_implemented_on_type_error(call2(&lazy_rpow, a, b));
+        return or_reflected(call_slot(&lazy_pow, PYTHON_NAME("__pow__"), a, b), "__rpow__", reflected_pow, a, b);
+    return reflected_pow(a, b);
 }
 
 static PyObject *tensor_ipow(PyObject *a, PyObject *b, PyObject *modulo)
 {
     (void)modulo; /* CPython passes no third operand to **= */
-    return not_implemented_on_type_error(call2(&lazy_ipow, a, b));
+    return call_slot(&lazy_ipow, PYTHON_NAME("__ipow__"), a, b);
 }
 
 /* --- unary --- */
@@ -311,7 +387,12 @@ static PyObject *tensor_ipow(PyObject *a, PyObject *b, PyObject *modulo)
 UNARY(neg, "neg")
 UNARY(abs, "abs")
 UNARY(pos, "positive")
-UNARY(invert, "bitwise_not")
+UNARY(bitwise_not, "bitwise_not")
+
+static PyObject *tensor_invert(PyObject *a)
+{
+    return mt_py_asks_first(a) ? mt_py_noargs_override(a, "__invert__") : tensor_bitwise_not(a);
+}
 
 /* --- conversions --- */
 
@@ -335,7 +416,7 @@ static PyObject *tensor_float(PyObject *self)
     mt_scalar s;
 
     if (mt_py_needs_override(self))
-        return mt_py_override_unary(self, "__float__");
+        return mt_py_noargs_override(self, "__float__");
     if (one_element(&s, self) < 0)
         return NULL;
     if (s.category == MT_CAT_COMPLEX && s.v.c.im != 0) {
@@ -350,7 +431,7 @@ static PyObject *tensor_int(PyObject *self)
     mt_scalar s;
 
     if (mt_py_needs_override(self))
-        return mt_py_override_unary(self, "__int__");
+        return mt_py_noargs_override(self, "__int__");
     if (one_element(&s, self) < 0)
         return NULL;
     if (s.category == MT_CAT_COMPLEX && s.v.c.im != 0) {
@@ -368,7 +449,7 @@ static PyObject *tensor_index(PyObject *self)
     mt_scalar s;
 
     if (mt_py_needs_override(self))
-        return mt_py_override_unary(self, "__index__");
+        return mt_py_noargs_override(self, "__index__");
     if (t->numel != 1 || !mt_dtype_is_integral((mt_dtype)t->dtype, true)) {
         PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
         return NULL;
@@ -384,9 +465,11 @@ static int tensor_bool(PyObject *self)
     mt_scalar s;
 
     if (mt_py_needs_override(self)) {
-        PyObject *result = mt_py_override_unary(self, "__bool__");
-        int truth = result ? PyObject_IsTrue(result) : -1;
+        PyObject *result = mt_py_noargs_override(self, "__bool__");
+        int truth = result && PyBool_Check(result) ? result == Py_True : -1;
 
+        if (result && truth < 0)
+            PyErr_Format(PyExc_TypeError, "__bool__ should return bool, returned %s", Py_TYPE(result)->tp_name);
         Py_XDECREF(result);
         return truth;
     }
@@ -410,7 +493,7 @@ PyObject *mt_py_tensor_complex(PyObject *self, PyObject *unused)
 
     (void)unused;
     if (mt_py_needs_override(self))
-        return mt_py_override_unary(self, "__complex__");
+        return mt_py_noargs_override(self, "__complex__");
     if (one_element(&s, self) < 0)
         return NULL;
     c = mt_scalar_to_complex(s);
@@ -485,6 +568,8 @@ PyObject *mt_py_tensor_richcompare(PyObject *a, PyObject *b, int op)
         return NULL;
     if (short_binary(&result, lazy->func->overloads[0], a, b))
         return result;
+    if (op == Py_EQ && mt_py_asks_first(a)) /* the receiver alone is asked */
+        return not_implemented_on_type_error(mt_py_equal_override(a, b));
     if (op == Py_EQ && mt_py_is_array(b))
         return equal_array(lazy, a, b);
     return not_implemented_on_type_error(call2(lazy, a, b));

@@ -144,66 +144,9 @@ int mt_py_scan_int(int64_t *out, const mt_scan *scan, int k, PyObject *value)
     return rc == 0 ? mt_py_scan_mismatch(scan, k, 0, "int", value) : rc < 0 ? -1 : 0;
 }
 
-/* --- calls handed to __torch_function__ --- */
-
-static PyObject *pack_args(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
-{
-    int own = self != NULL;
-    PyObject *tuple = PyTuple_New(nargs + own);
-
-    if (!tuple)
-        return NULL;
-    if (own)
-        PyTuple_SET_ITEM(tuple, 0, Py_NewRef(self));
-    for (Py_ssize_t i = 0; i < nargs; i++)
-        PyTuple_SET_ITEM(tuple, i + own, Py_NewRef(args[i]));
-    return tuple;
-}
-
-static int pack_kwargs(PyObject **out, PyObject *const *values, PyObject *kwnames)
-{
-    *out = NULL;
-    if (!kwnames || PyTuple_GET_SIZE(kwnames) == 0)
-        return 0;
-    *out = PyDict_New();
-    for (Py_ssize_t i = 0; *out && i < PyTuple_GET_SIZE(kwnames); i++)
-        if (PyDict_SetItem(*out, PyTuple_GET_ITEM(kwnames, i), values[i]) < 0)
-            Py_CLEAR(*out);
-    return *out ? 0 : -1;
-}
-
-static PyObject *space_module; /* _C, borrowed */
-
 int mt_py_tensor_new_init(PyObject *module)
 {
-    space_module = module;
     if (mt_py_tensor_class_init() < 0 || mt_py_dlpack_init(module) < 0)
         return -1;
     return mt_py_tensor_types_init(module);
-}
-
-PyObject *mt_py_function_override(const char *name, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
-{
-    PyObject *space = PyObject_GetAttrString(space_module, "_VariableFunctions");
-    PyObject *func = space ? PyObject_GetAttrString(space, name) : NULL, *tuple = NULL, *kwargs = NULL, *result = NULL;
-
-    Py_XDECREF(space);
-    if (func && (tuple = pack_args(NULL, args, nargs)) && pack_kwargs(&kwargs, args + nargs, kwnames) == 0)
-        result = mt_py_handle_override(func, NULL, 0, tuple, kwargs);
-    Py_XDECREF(func);
-    Py_XDECREF(tuple);
-    Py_XDECREF(kwargs);
-    return result;
-}
-
-PyObject *mt_py_method_override(PyObject *self, const char *name, PyObject *const *args, Py_ssize_t nargs,
-                                PyObject *kwnames)
-{
-    PyObject *tuple = pack_args(self, args, nargs), *kwargs = NULL, *result = NULL;
-
-    if (tuple && pack_kwargs(&kwargs, args + nargs, kwnames) == 0)
-        result = mt_py_override_method(self, name, tuple, kwargs);
-    Py_XDECREF(tuple);
-    Py_XDECREF(kwargs);
-    return result;
 }

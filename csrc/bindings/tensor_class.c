@@ -100,7 +100,7 @@ PyObject *mt_py_untyped_storage(PyObject *self, PyObject *unused)
 {
     (void)unused;
     if (mt_py_needs_override(self))
-        return mt_py_method_override(self, "untyped_storage", NULL, 0, NULL);
+        return mt_py_noargs_override(self, "untyped_storage");
     mt_py_track(self); /* attributes of the storage may lead back to it */
     return mt_py_storage_wrap(mt_storage_ref(mt_py_impl(self)->storage));
 }

@@ -319,15 +319,10 @@ PyObject *mt_py_method_new(PyObject *self, PyObject *args, PyObject *kwargs)
     target to = {(mt_dtype)own->dtype, own->device, true, true};
 
     if (mt_py_needs_override(self)) {
-        PyObject *all = PyTuple_New(PyTuple_GET_SIZE(args) + 1), *result;
+        PyObject *func = PyObject_GetAttrString((PyObject *)&mt_TensorBase_Type, "new"), *result;
 
-        if (!all)
-            return NULL;
-        PyTuple_SET_ITEM(all, 0, Py_NewRef(self));
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
-            PyTuple_SET_ITEM(all, i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
-        result = mt_py_override_method(self, "new", all, kwargs);
-        Py_DECREF(all);
+        result = func ? mt_py_receiver_override(func, self, args, kwargs) : NULL;
+        Py_XDECREF(func);
         return result;
     }
     return make(&t, &to, args, kwargs) < 0 ? NULL : mt_py_wrap(t);

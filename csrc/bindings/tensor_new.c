@@ -59,7 +59,7 @@ static PyObject *py_tensor(PyObject *module, PyObject *const *args, Py_ssize_t n
                     mt_py_scan_bool(&pin_memory, &scan, PIN_MEMORY, value[PIN_MEMORY]) < 0 ||
                     mt_py_scan_bool(&requires_grad, &scan, REQUIRES_GRAD, value[REQUIRES_GRAD]) < 0))
         return NULL;
-    if (MT_UNLIKELY(mt_thread.slow & MT_SLOW_MODE))
+    if (mt_py_mode_is_active())
         return mt_py_function_override("tensor", args, nargs, kwnames);
     if (mt_py_is_tensor(value[DATA]) && warn_copy_construct("torch.tensor") < 0)
         return NULL;
@@ -86,7 +86,7 @@ static PyObject *py_as_tensor(PyObject *module, PyObject *const *args, Py_ssize_
         mt_py_scan_dtype(&dtype, &scan, DTYPE, value[DTYPE]) < 0 ||
         mt_py_scan_device(&device, &scan, DEVICE, value[DEVICE]) < 0)
         return NULL;
-    if (MT_UNLIKELY(mt_thread.slow & MT_SLOW_MODE))
+    if (mt_py_mode_is_active())
         return mt_py_function_override("as_tensor", args, nargs, kwnames);
     if (mt_py_tensor_from_data(&t, value[DATA], dtype, device, false) < 0)
         return mt_py_raise();
@@ -253,7 +253,7 @@ static PyObject *py_asarray(PyObject *module, PyObject *const *args, Py_ssize_t 
             return NULL;
         w.requires_grad = flag;
     }
-    if (MT_UNLIKELY(mt_thread.slow & MT_SLOW_MODE))
+    if (mt_py_mode_is_active())
         return mt_py_function_override("asarray", args, nargs, kwnames);
     if (from_anything(&t, value[OBJ], &w) < 0 || settle_grad(&t, value[OBJ], &w) < 0) {
         mt_tensor_unref(t);

@@ -94,12 +94,40 @@ static PyObject *new_exact(mt_tensor *t)
     return (PyObject *)self;
 }
 
+/* Overrides below autograd are not part of this library: a class that relies on them must not run without. */
+static int refuse_dispatch(PyTypeObject *type)
+{
+    static PyTypeObject *accepted;
+    static unsigned version;
+    static PyObject *name;
+    PyObject *own;
+
+    if (MT_LIKELY(type == accepted && type->tp_version_tag == version && version != 0))
+        return 0;
+    if (!name && !(name = PyUnicode_InternFromString("__torch_dispatch__")))
+        return -1;
+    own = _PyType_Lookup(type, name);
+    if (own != _PyType_Lookup(mt_tensor_type, name)) {
+        PyErr_Format(PyExc_NotImplementedError,
+                     "%s defines __torch_dispatch__, which is not supported here; use __torch_function__",
+                     type->tp_name);
+        return -1;
+    }
+    accepted = type;
+    version = type->tp_version_tag;
+    return 0;
+}
+
 PyObject *mt_py_wrap_as(mt_tensor *t, PyTypeObject *type)
 {
     mt_py_tensor *self;
 
     if (type == mt_tensor_type)
         return new_exact(t);
+    if (refuse_dispatch(type) < 0) {
+        mt_tensor_unref(t);
+        return NULL;
+    }
     self = (mt_py_tensor *)type->tp_alloc(type, 0);
     if (!self) {
         mt_tensor_unref(t);

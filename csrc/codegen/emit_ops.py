@@ -203,6 +203,7 @@ def flag_text(entry, plan, more=()):
         ("CHECKED", plan.is_checked(entry)),
         ("ROW_MAJOR", entry.row_major),
         ("ANY_MEMORY", entry.any_memory),
+        ("UNLISTED", entry.unlisted),
     )
     flags += [name for name, on in tests if on]
     return " | ".join("MT_OPF_" + f for f in flags) or "0"

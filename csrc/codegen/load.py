@@ -56,6 +56,7 @@ FLAGS = (
     "scalars_ok",
     "factory",
     "random",
+    "unlisted",
 )
 FIELDS = ("op", "grad", "absent", "fit", "deprecated", "samples") + TEXT + WORDS + FLAGS
 BODIES = ("kind", "kernel", "expr", "each", "impl", "view")

@@ -104,6 +104,7 @@ class Entry:
     any_memory: bool = False
     factory: bool = False
     random: bool = False
+    unlisted: bool = False  # not among what torch.overrides lists
     struct: str = None
     doc: str = ""
     samples: tuple = ()

@@ -17,7 +17,7 @@ typedef struct mt_thread_state {
 } mt_thread_state;
 extern MT_THREAD_LOCAL_FAST mt_thread_state mt_thread;
 
-enum { MT_SLOW_MODE = 1, MT_SLOW_INFERENCE = 2, MT_SLOW_AUTOCAST = 4, MT_SLOW_SAVED_HOOKS = 8 };
+enum { MT_SLOW_MODE = 1, MT_SLOW_INFERENCE = 2, MT_SLOW_AUTOCAST = 4, MT_SLOW_SAVED_HOOKS = 8, MT_SLOW_SKIP = 16 };
 
 /* Runs the op of the frame: keys of all tensor arguments and outputs (a device argument chooses the
    backend of a factory), united with include, without exclude; the highest key with a kernel is

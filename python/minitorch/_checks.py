@@ -2,7 +2,7 @@
 """torch._check and its kin, and the sym_ functions, which here always get plain numbers."""
 
 import minitorch as torch
-from minitorch.overrides import wrap_torch_function
+from minitorch.overrides import handle_torch_function, has_torch_function, wrap_torch_function
 
 
 def _check_with(error_type, cond, message):
@@ -121,9 +121,12 @@ def sym_min(a, b):
     return _common(min, a, b)
 
 
-@wrap_torch_function(lambda args: args)
-def sym_sum(args):
-    """sym_sum(args): the sum of a list of numbers."""
+def sym_sum(*args):
+    """sym_sum(args): the sum of numbers, or of a list of numbers."""
+    if len(args) == 1 and isinstance(args[0], (list, tuple)):
+        args = args[0]
+    if has_torch_function(args):
+        return handle_torch_function(sym_sum, args, args)
     return sum(args)
 
 

@@ -29,20 +29,6 @@ class _WeakTensorRef:
         return self._ref() is None
 
 
-# --- a guard that lives as long as its object ---
-
-
-class _EnableTorchFunction:
-    """_EnableTorchFunction(): overrides are on, whatever was switched off, until the object goes."""
-
-    def __init__(self):
-        self._before = _C._get_torch_function_state()
-        _C._set_torch_function_state(_C._TorchFunctionState.ENABLED)
-
-    def __del__(self, _set=_C._set_torch_function_state):
-        _set(self._before)
-
-
 # --- streams and events: on the CPU there is one stream, and everything on it is done ---
 
 _TYPES = (
@@ -320,7 +306,6 @@ _MADE = {
 }
 _NAMES = {
     "_WeakTensorRef": _WeakTensorRef,
-    "_EnableTorchFunction": _EnableTorchFunction,
     "_ImperativeEngine": _EngineBase,
     "_current_graph_task_execution_order": _current_graph_task_execution_order,
     "_is_multithreading_enabled": _is_multithreading_enabled,

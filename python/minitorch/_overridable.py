@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What can be overridden by `__torch_function__`: the sets and signatures behind `overrides`, computed on
-first use.
+first use from the compiled op table and the namespaces.
 
-Overridable is everything public in the namespaces below that is not in the table of ignored names.  The
-stand-ins for tests take their signatures from the schemas of the compiled op table, or from the Python
-function.
+Overridable is a public function that asks for overrides: one of the op table, unless it makes a tensor from
+nothing; one written in Python whose code contains the check; and every method and property of Tensor.  The
+stand-ins for tests take their signatures from the schemas of the op table, or from the Python function.
 """
 
 import inspect
@@ -14,70 +14,16 @@ import warnings
 import minitorch as torch
 from minitorch import _C
 
-# Public names that cannot be overridden: no tensor argument decides about them, or they make tensors from
-# nothing.
-_IGNORED = {
-    "": """
-        typename is_tensor is_storage _functional_sym_constrain_range _make_dep_token set_default_tensor_type
-        set_default_device get_default_device set_rng_state get_rng_state manual_seed initial_seed seed save
-        load set_printoptions fork get_default_dtype get_num_interop_threads get_num_threads init_num_threads
-        import_ir_module import_ir_module_from_buffer is_anomaly_enabled is_anomaly_check_nan_enabled
-        is_grad_enabled is_inference_mode_enabled merge_type_from_type_comment parse_ir parse_schema
-        parse_type_comment set_anomaly_enabled set_flush_denormal set_num_interop_threads set_num_threads
-        set_warn_always is_warn_always_enabled wait as_tensor from_numpy tensor default_generator device dtype
-        finfo iinfo memory_format layout qscheme set_grad_enabled no_grad enable_grad inference_mode
-        is_vulkan_available autocast_increment_nesting autocast_decrement_nesting clear_autocast_cache
-        get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_autocast_ipu_dtype
-        get_autocast_xla_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
-        is_autocast_ipu_enabled is_autocast_xla_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
-        set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype
-        set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled
-        set_float32_matmul_precision get_float32_matmul_precision use_deterministic_algorithms
-        are_deterministic_algorithms_enabled is_deterministic_algorithms_warn_only_enabled
-        set_deterministic_debug_mode get_deterministic_debug_mode get_device_module arange asarray
-        bartlett_window blackman_window broadcast_shapes can_cast compile cond cudnn_affine_grid_generator
-        cudnn_batch_norm cudnn_convolution cudnn_convolution_transpose cudnn_convolution_relu
-        cudnn_convolution_add_relu cudnn_grid_sampler cudnn_is_acceptable empty empty_permuted empty_strided
-        empty_quantized eye fill from_file full frombuffer hamming_window hann_window kaiser_window linspace
-        logspace mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_max_pool2d mkldnn_max_pool3d
-        mkldnn_linear_backward_weights mkldnn_rnn_layer miopen_ctc_loss normal ones promote_types rand
-        rand_like randn randn_like randint randint_like randperm range result_type scalar_tensor
-        sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor
-        sparse_csr_tensor sym_constrain_range sym_constrain_range_for_size sym_fresh_size
-        thread_safe_generator tril_indices triu_indices unify_type_list vander vmap zeros as_strided
-        set_default_dtype compiled_with_cxx11_abi from_dlpack to_dlpack
-    """,
-    "nn.functional": """
-        upsample upsample_bilinear upsample_nearest has_torch_function has_torch_function_unary
-        has_torch_function_variadic handle_torch_function sigmoid hardsigmoid tanh hardswish
-        assert_int_or_pair boolean_dispatch grouped_mm scaled_mm scaled_grouped_mm _canonical_mask
-        _none_or_dtype overridable
-    """,
-    "functional": """
-        broadcast_shapes boolean_dispatch handle_torch_function has_torch_function has_torch_function_unary
-        has_torch_function_variadic
-    """,
-    "nn.init": """
-        calculate_gain uniform normal constant eye dirac xavier_uniform xavier_normal kaiming_uniform
-        kaiming_normal orthogonal sparse
-    """,
-    "fft": "fftfreq rfftfreq",
-    "Tensor": """
-        __delitem__ __dir__ __getattribute__ __init__ __iter__ __init_subclass__ __delattr__ __setattr__
-        __torch_function__ __torch_dispatch__ __new__ __class__ __subclasshook__ __hash__ as_subclass eig
-        lstsq reinforce new new_tensor new_empty new_empty_strided new_zeros new_ones new_full _make_subclass
-        solve symeig stride unflatten to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc
-        _to_sparse _to_sparse_csr _to_sparse_csc _to_sparse_bsr _to_sparse_bsc to_padded_tensor _typed_storage
-        _reduce_ex_internal _fix_weakref _view_func _view_func_unsafe _rev_view_func_unsafe
-        _make_wrapper_subclass _dtensor__new__ _neg_view _conj _conj_physical _is_zerotensor _lazy_clone
-        _use_count _addmm_activation _is_all_true _is_any_true _philox_normal_ _philox_uniform_
-    """,
-}
-_IGNORED_PROPERTIES = ("_has_symbolic_sizes_strides", "_python_dispatch")
+# Flags of a row of the op table, as in core/op.h.
+_RANDOM, _FACTORY, _UNLISTED = 64, 128, 65536
 
-# Namespace, and the functions in it that are overridable although their names end in an underscore.
-_INIT_FUNCTIONS = ("uniform_", "normal_", "constant_", "kaiming_uniform_")
-# In torch, but not in its list of public names.
+# Methods written by hand in C that PyTorch's lists leave out, as `unlisted` does for ops and Python functions.
+_UNLISTED_METHODS = ("as_subclass", "new", "new_tensor", "stride", "_use_count", "__delitem__")
+
+# Operations of every object, which stay Python's.
+_SILENT_SLOTS = ("__init__", "__hash__", "__setattr__", "__delattr__", "__getattribute__")
+
+# In torch, but not in its list of public names: they have a stand-in all the same.
 _MORE_FUNCTIONS = ("_assert_async", "_functional_assert_async", "_native_batch_norm_legit", "segment_reduce")
 
 # Methods without a schema of their own, by parameter list.
@@ -116,25 +62,66 @@ def _namespace(path):
     return obj
 
 
+# --- who asks for overrides ---
+
+
 @_cached
-def ignored_functions():
-    found = set()
-    for path, names in _IGNORED.items():
-        namespace = _namespace(path)
-        for name in names.split():
-            function = getattr(namespace, name, None)
-            if function is not None:
-                found.add(function)
-    for name in _IGNORED_PROPERTIES:
-        found.add(getattr(getattr(torch.Tensor, name, None), "__get__", None))
-    found.discard(None)
+def _op_functions():
+    """{function object of the op table: (its rows, whether it takes out=)}"""
+    records = _C._op_records()
+    found = {}
+    for space, kind, name, _, has_out, ids in _C._func_records():
+        owner = _C._TensorBase if kind == "method" else getattr(_C, "_" + (space or "VariableFunctions"))
+        function = getattr(owner, name, None)
+        if function is not None:
+            found[function] = [records[i] for i in ids], has_out
     return found
 
 
 @_cached
-def nowrap_functions():
-    cls = torch.Tensor
-    return {cls._base.__get__, cls.grad.__get__, cls._grad.__get__}
+def _op_rows():
+    return {function: rows for function, (rows, _) in _op_functions().items()}
+
+
+@_cached
+def _with_out():
+    return {function for function, (_, has_out) in _op_functions().items() if has_out}
+
+
+def _lists_op(rows, name, is_method):
+    if any(flags & _UNLISTED for _, _, _, flags, _, _ in rows) and (not is_method or name.startswith("_")):
+        return False
+    if is_method:
+        return not any(flags & _FACTORY for _, _, _, flags, _, _ in rows)  # new_zeros and its like
+    takes_tensors = all("Tensor" in schema.partition(") -> ")[0] for _, _, schema, _, _, _ in rows)
+    return takes_tensors and not any(flags & _FACTORY and flags & _RANDOM for _, _, _, flags, _, _ in rows)
+
+
+def asks(function):
+    """Does a function written in Python contain the check, or is it made around one that does?"""
+    if not isinstance(function, types.FunctionType):
+        return function in _op_rows()
+    names = function.__code__.co_names
+    if "handle_torch_function" in names:
+        return True
+    helpers = [function.__globals__.get(name) for name in names if name.startswith("_")]
+    inside = [cell.cell_contents for cell in function.__closure__ or ()]
+    return any(
+        isinstance(other, types.FunctionType) and other is not function and asks(other)
+        for other in [h for h in helpers if getattr(h, "__module__", None) == function.__module__] + inside
+    )
+
+
+def _is_overridable(function, name, is_method):
+    if function in _op_rows():
+        return _lists_op(_op_rows()[function], name, is_method)
+    if isinstance(function, types.FunctionType):
+        return asks(function) and not hasattr(function, "_unlisted")
+    if not is_method or isinstance(function, (type, types.BuiltinFunctionType, types.MethodType)):
+        return False
+    if isinstance(function, types.WrapperDescriptorType) and name in _SILENT_SLOTS:
+        return False
+    return name not in _UNLISTED_METHODS
 
 
 def _public(name):
@@ -147,39 +134,70 @@ def _members(namespace):
     return dir(namespace)
 
 
+def namespaces():
+    """The namespaces that are looked through: (their name in PyTorch, the object)."""
+    named = [("torch", torch)]
+    for path in ("functional", "nn.functional", "nn.init", "Tensor", "linalg", "fft", "special"):
+        space = torch
+        for part in path.split("."):
+            space = getattr(space, part)
+        named.append(("torch." + path, space))
+    return named
+
+
+def _of_object(name, function):
+    return getattr(object, name, None) == function or name in (
+        "__weakref__",
+        "__module__",
+        "__dict__",
+        "__doc__",
+    )
+
+
 @_cached
-def overridable_functions():
-    """({namespace or property: functions}, {function: dotted name})"""
-    ignored = ignored_functions()
-    functions = {}
-    names = {}
-    spaces = [("torch", torch, _members(torch))]
-    for name in ("functional", "nn.functional", "nn.init", "Tensor", "linalg", "fft", "special"):
-        space = _namespace(name)
-        if space is not None:
-            spaces.append(("torch." + name, space, _members(space)))
-    for prefix, namespace, members in spaces:
+def _scan():
+    """(overridable: {namespace or property: functions}, {function: dotted name}, ignored functions)"""
+    functions, names, ignored = {}, {}, set()
+    for prefix, namespace in namespaces():
         is_class = namespace is torch.Tensor
-        for name in members:
-            if name == "__weakref__" or (not is_class and (name.startswith("__") or name == "unique_dim")):
-                continue
+        for name in _members(namespace):
             function = getattr(namespace, name)
-            if is_class and getattr(object, name, None) == function:
-                continue
-            if isinstance(function, types.ModuleType) or type(function).__name__ == "_Feature":
-                continue
-            wanted = is_class or _public(name)
             dotted = "%s.%s" % (prefix, name)
+            if is_class and _of_object(name, function):
+                continue
+            if not is_class and (name.startswith("__") or isinstance(function, types.ModuleType)):
+                continue
+            if type(function).__name__ == "_Feature":
+                continue
             if callable(function):
                 names[function] = dotted
-                if wanted and function not in ignored:
-                    functions.setdefault(namespace, []).append(function)
+                if is_class or _public(name):
+                    if _is_overridable(function, name, is_class):
+                        functions.setdefault(namespace, []).append(function)
+                    else:
+                        ignored.add(function)
             elif hasattr(function, "__get__"):
                 names[function.__get__] = dotted + ".__get__"
                 names[function.__set__] = dotted + ".__set__"
-                if wanted and function.__get__ not in ignored:
+                if is_class or _public(name):
                     functions.setdefault(function, []).append(function.__get__)
-    return functions, names
+    listed = {function for group in functions.values() for function in group}
+    return functions, names, ignored - listed
+
+
+def ignored_functions():
+    return _scan()[2]
+
+
+def overridable_functions():
+    """({namespace or property: functions}, {function: dotted name})"""
+    return _scan()[:2]
+
+
+@_cached
+def nowrap_functions():
+    cls = torch.Tensor
+    return {cls._base.__get__, cls.grad.__get__, cls._grad.__get__}
 
 
 @_cached
@@ -254,10 +272,8 @@ def _merged(schemas, first):
     for name, default in positional.items():
         optional = optional or default is not None
         params.append("%s=%s" % (name, default or "None") if optional else name)
-    if by_keyword:
-        params.append("*")
-        params += ["%s=%s" % item if item[1] is not None else item[0] for item in by_keyword.items()]
-    return params
+    needed = [name for name, default in by_keyword.items() if default is None]
+    return params + (["*"] + needed if needed else [])  # as in PyTorch, options by keyword do not show
 
 
 @_cached
@@ -295,13 +311,13 @@ def _stand_in(source):
 
 
 def _from_schema(function, is_method):
-    schemas = _schemas_of(function.__name__)
+    rows = _op_rows().get(function)
+    schemas = [row[2] for row in rows] if rows else _schemas_of(function.__name__)
     if not schemas:
         return None
-    plain = [s for s in schemas if "!" not in s or s.partition("(")[0].endswith("_")]
-    params = _merged(plain or schemas, "self" if is_method else "input")
-    if not is_method and "out=None" in (function.__doc__ or "").partition("\n\n")[0]:
-        params += ([] if "*" in params else ["*"]) + ["out=None"]
+    params = _merged(schemas, "self" if is_method else "input")
+    if function in _with_out():
+        params.append("out=None")
     return _stand_in(", ".join(params))
 
 
@@ -339,18 +355,31 @@ def _from_signature(function):
 
 
 def _override_for(function, is_method):
-    made = None
-    if is_method:
-        for source, names in _METHODS.items():
-            if function.__name__ in names.split():
-                made = _stand_in(source)
-    if made is None and isinstance(function, (types.FunctionType, types.MethodType)):
+    for source, names in _METHODS.items():
+        if is_method and function.__name__ in names.split():
+            return _stand_in(source)
+    if isinstance(function, (types.FunctionType, types.MethodType)):
         made = _from_signature(function)
-    elif made is None:
+    else:
         made = _from_schema(function, is_method) or _from_signature(function)
     if made is None:
         made = _stand_in("self, *args, **kwargs" if is_method else "*args, **kwargs")
     return made
+
+
+def _extend(table):
+    """The methods and operators that go by the name of a function have its stand-in."""
+    for function in overridable_functions()[0][torch]:
+        name = getattr(function, "__name__", "")
+        names = [name, name + "_", "__%s__" % name, "__i%s__" % name, "__r%s__" % name]
+        if name.startswith("bitwise_"):
+            short = name.partition("_")[2]
+            names += ["__%s__" % short, "__i%s__" % short, "__r%s__" % short]
+        for other in names:
+            method = getattr(torch.Tensor, other, None)
+            written = any(other in names.split() for names in _METHODS.values())
+            if method in table and not written and getattr(torch, name, None) is function:
+                table[method] = table[function]
 
 
 @_cached
@@ -365,11 +394,10 @@ def testing_overrides():
                 table[function] = _stand_in("self")  # the getter of a property
             elif function not in table:
                 table[function] = _override_for(function, is_method)
-    for name in _INIT_FUNCTIONS:
-        function = getattr(torch.nn.init, name)
-        table[function] = _override_for(function, False)
+    _extend(table)
     for name in _MORE_FUNCTIONS:
-        function = getattr(torch, name)
-        table[function] = _override_for(function, False)
-    table[torch.autograd.grad] = _override_for(torch.autograd.grad, False)
+        table[getattr(torch, name)] = _override_for(getattr(torch, name), False)
+    for function in vars(torch.nn.init).values():
+        if isinstance(function, types.FunctionType) and _is_overridable(function, function.__name__, False):
+            table[function] = _override_for(function, False)
     return table

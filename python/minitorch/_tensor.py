@@ -10,6 +10,7 @@ import minitorch as torch
 from minitorch import _C
 from minitorch._out_of_scope import methods
 from minitorch.overrides import (
+    _unlisted,
     handle_torch_function,
     has_torch_function_unary,
     has_torch_function_variadic,
@@ -205,6 +206,7 @@ class Tensor(_C._TensorBase):
             return self.item().__format__(format_spec)
         return object.__format__(self, format_spec)
 
+    @_unlisted
     def __dir__(self):
         """dir(tensor) -> list of str."""
         if has_torch_function_unary(self):
@@ -442,6 +444,7 @@ class Tensor(_C._TensorBase):
             self, return_inverse=return_inverse, return_counts=return_counts, dim=dim
         )
 
+    @_unlisted
     def unflatten(self, dim, sizes):
         """unflatten(dim, sizes) -> Tensor
 

@@ -5,13 +5,32 @@ from minitorch import _C
 from minitorch._C import _has_torch_function as has_torch_function
 from minitorch._C import _has_torch_function_unary as has_torch_function_unary
 
-__all__ = (
-    "atleast_1d atleast_2d atleast_3d broadcast_shapes broadcast_tensors cartesian_prod block_diag cdist chain_matmul einsum "
-    "istft lu norm meshgrid pca_lowrank split stft svd_lowrank tensordot unique unique_consecutive unravel_index"
-).split()
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "cartesian_prod",
+    "cdist",
+    "chain_matmul",
+    "einsum",
+    "istft",
+    "lu",
+    "meshgrid",
+    "norm",
+    "pca_lowrank",
+    "split",
+    "stft",
+    "svd_lowrank",
+    "tensordot",
+    "unique",
+    "unique_consecutive",
+    "unravel_index",
+]
 
 _VF = _C._VariableFunctions
-cdist, istft, stft = _VF.cdist, _VF.istft, _VF.stft
 
 
 def _override(func, relevant, *args, **kwargs):
@@ -140,10 +159,10 @@ def _equation_of(args):
 
 def meshgrid(*tensors, indexing=None):
     """meshgrid(*tensors, indexing=None) -> tuple of Tensors: grids of coordinates; indexing 'ij' or 'xy'."""
-    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-        tensors = tuple(tensors[0])
     if has_torch_function(tensors):
         return _override(meshgrid, tensors, *tensors, indexing=indexing)
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tensors[0]
     if indexing is None:
         return _VF.meshgrid(tensors)
     return _VF.meshgrid(tensors, indexing=indexing)
@@ -161,6 +180,87 @@ def block_diag(*tensors):
     if has_torch_function(tensors):
         return _override(block_diag, tensors, *tensors)
     return _VF.block_diag(tensors)
+
+
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary") -> Tensor
+
+    Distances in the p-norm between all pairs of rows of two batches of matrices.
+    """
+    if has_torch_function((x1, x2)):
+        return _override(cdist, (x1, x2), x1, x2, p=p, compute_mode=compute_mode)
+    modes = {
+        "use_mm_for_euclid_dist_if_necessary": None,
+        "use_mm_for_euclid_dist": 1,
+        "donot_use_mm_for_euclid_dist": 2,
+    }
+    if compute_mode not in modes:
+        raise ValueError("%s is not a valid value for compute_mode" % (compute_mode,))
+    return _VF.cdist(x1, x2, p, modes[compute_mode])
+
+
+def stft(
+    input,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    pad_mode="reflect",
+    normalized=False,
+    onesided=None,
+    return_complex=None,
+    align_to_window=None,
+):
+    """stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", ...) -> Tensor
+
+    Fourier transforms of overlapping pieces of signals.  Not implemented: NotImplementedError.
+    """
+    options = dict(
+        hop_length=hop_length,
+        win_length=win_length,
+        window=window,
+        center=center,
+        pad_mode=pad_mode,
+        normalized=normalized,
+        onesided=onesided,
+        return_complex=return_complex,
+        align_to_window=align_to_window,
+    )
+    if has_torch_function_unary(input):
+        return _override(stft, (input,), input, n_fft, **options)
+    return _VF.stft(input, n_fft, **options)
+
+
+def istft(
+    input,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    normalized=False,
+    onesided=None,
+    length=None,
+    return_complex=False,
+):
+    """istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, ...) -> Tensor
+
+    The signals of what stft made.  Not implemented: NotImplementedError.
+    """
+    options = dict(
+        hop_length=hop_length,
+        win_length=win_length,
+        window=window,
+        center=center,
+        normalized=normalized,
+        onesided=onesided,
+        length=length,
+        return_complex=return_complex,
+    )
+    if has_torch_function_unary(input):
+        return _override(istft, (input,), input, n_fft, **options)
+    return _VF.istft(input, n_fft, **options)
 
 
 def tensordot(a, b, dims=2, out=None):

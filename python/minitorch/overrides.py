@@ -94,7 +94,8 @@ def handle_torch_function(public_api, relevant_args, /, *args, **kwargs):
         result = handler(public_api, types, args, kwargs)
         if result is not NotImplemented:
             return result
-    name = "%s.%s" % (public_api.__module__, public_api.__name__)
+    # Members of Tensor that are slots in C have no module of their own.
+    name = "%s.%s" % (getattr(public_api, "__module__", None) or "torch._tensor", public_api.__name__)
     if name.startswith("minitorch."):
         name = name[4:]  # printed names say torch
     message = "no implementation found for '%s' on types that implement __torch_function__: %s" % (
@@ -223,17 +224,23 @@ class _enable_torch_function:
 
 
 class enable_reentrant_dispatch:
-    """Context manager that restores the dispatch state of the caller of `__torch_dispatch__`.  There is no
-    Python dispatch key here, so nothing has to be restored."""
+    """Context manager that restores the dispatch state of the caller of `__torch_dispatch__`.  No class has that
+    here, so there is none: entering it raises RuntimeError, as it does outside of such a call in PyTorch."""
 
     def __enter__(self):
-        return None
+        raise RuntimeError("Accessing torch dispatch state outside of '__torch_dispatch__' is not allowed.")
 
     def __exit__(self, *exc):
         return None
 
 
 # --- introspection, computed on first use ---
+
+
+def _unlisted(function):
+    """Marks a function that asks for overrides although PyTorch's lists leave it out."""
+    function._unlisted = True
+    return function
 
 
 def get_ignored_functions():

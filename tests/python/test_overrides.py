@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The `__torch_function__` protocol: subclasses, unrelated classes, modes, and the lists of functions."""
 
-import warnings
-
 import pytest
 
 
@@ -162,17 +160,6 @@ def test_wrap_torch_function(torch, kinds):
     assert g(1) == 5
     assert g(A())[0] == "A"
     assert (g.__name__, g.__doc__) == ("g", "text")
-
-
-def test_plain_method_warns(torch):
-    class P:
-        def __torch_function__(self, func, types, args=(), kwargs=None):
-            return 7
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        assert torch.add(P(), 1) == 7
-    assert any("plain method" in str(w.message) for w in caught)
 
 
 def test_resolve_name(torch):

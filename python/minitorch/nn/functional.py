@@ -21,6 +21,7 @@ from minitorch.nn._image_functions import pad
 from minitorch.nn._loss_functions import *  # noqa: F403
 from minitorch.nn._pool_functions import *  # noqa: F403
 from minitorch.overrides import (
+    _unlisted,
     handle_torch_function,
     has_torch_function,  # noqa: F401
     has_torch_function_unary,
@@ -179,6 +180,7 @@ def sigmoid(input):
     return input.sigmoid()
 
 
+@_unlisted
 def hardsigmoid(input, inplace=False):
     """hardsigmoid(input, inplace=False) -> Tensor"""
     if has_torch_function_unary(input):
@@ -206,6 +208,7 @@ def mish(input, inplace=False):
     return (_nn.mish_ if inplace else _nn.mish)(input)
 
 
+@_unlisted
 def hardswish(input, inplace=False):
     """hardswish(input, inplace=False) -> Tensor"""
     if has_torch_function_unary(input):

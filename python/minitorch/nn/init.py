@@ -7,7 +7,7 @@ import operator
 import warnings
 
 import minitorch as torch
-from minitorch.overrides import handle_torch_function, has_torch_function_unary
+from minitorch.overrides import _unlisted, handle_torch_function, has_torch_function_unary
 
 __all__ = [
     "calculate_gain",
@@ -345,7 +345,7 @@ def _deprecated(function):
     old.__name__ = old.__qualname__ = name
     old.__doc__ = "The old name of %s." % function.__name__
     old.__wrapped__ = function  # for inspect.signature
-    return old
+    return _unlisted(old)
 
 
 uniform = _deprecated(uniform_)

@@ -20,12 +20,14 @@ __all__ = ["DeviceContext", "set_device"]
 
 @functools.lru_cache(maxsize=None)
 def _device_constructors():
-    """Functions that make a tensor from no tensor: those of the catalog, and those that read data."""
+    """Functions that make a tensor from no tensor: those of the op table, and those that read data."""
     made = {torch.tensor, torch.as_tensor, torch.asarray}
-    for name, _, schema, *_ in _C._op_records():
-        arguments = schema.partition(") -> ")[0]
-        if "Device? device" in arguments and "Tensor" not in arguments and hasattr(torch, name):
-            made.add(getattr(torch, name))
+    records = _C._op_records()
+    for space, kind, name, _, _, ids in _C._func_records():
+        arguments = [records[i][2].partition(") -> ")[0] for i in ids]
+        takes_device = any("Device? device" in a and "Tensor" not in a for a in arguments)
+        if kind == "function" and takes_device and name not in ("normal", "range"):
+            made.add(getattr(getattr(_C, "_" + (space or "VariableFunctions")), name))
     return frozenset(made)
 
 

@@ -5,6 +5,7 @@ from enum import IntEnum
 
 import minitorch as torch
 from minitorch import _C
+from minitorch._C import _has_torch_function_unary as has_torch_function_unary
 from minitorch._C import _to_dlpack as to_dlpack  # noqa: F401
 
 __all__ = ["DLDeviceType", "from_dlpack"]
@@ -86,7 +87,13 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
 
     A tensor over the memory of an object with `__dlpack__`, or of a capsule.
     """
-    if type(ext_tensor) is torch.Tensor and device is None and copy is None and ext_tensor.is_cpu:
+    if (
+        type(ext_tensor) is torch.Tensor
+        and device is None
+        and copy is None
+        and not has_torch_function_unary(ext_tensor)
+        and ext_tensor.is_cpu
+    ):
         return _C._from_dlpack(ext_tensor.__dlpack__(max_version=(1, 3)))
     if not hasattr(ext_tensor, "__dlpack__"):
         if device is not None or copy is not None:

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The override protocol: what its two files share, and what binders and hand-written functions ask of it. */
+#ifndef MT_BINDINGS_TORCH_FUNCTION_H
+#define MT_BINDINGS_TORCH_FUNCTION_H
+
+#include "bindings/bind.h"
+
+/* The call of func by the mode and the operands of the list. args is a tuple, kwargs a dictionary or NULL. */
+PyObject *mt_py_handle_override(PyObject *func, const mt_py_overloads *list, PyObject *args, PyObject *kwargs);
+/* The innermost mode leaves the stack while it runs, and comes back, which cannot fail. */
+PyObject *mt_py_mode_pop(void);
+void mt_py_mode_push_back(PyObject *mode);
+int mt_py_torch_function_state_init(PyObject *module);
+
+#endif
