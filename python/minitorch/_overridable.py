@@ -272,8 +272,11 @@ def _merged(schemas, first):
     for name, default in positional.items():
         optional = optional or default is not None
         params.append("%s=%s" % (name, default or "None") if optional else name)
+    if "beta" not in by_keyword:
+        by_keyword.pop("alpha", None)  # as in PyTorch, the factor of add and sub does not show
     needed = [name for name, default in by_keyword.items() if default is None]
-    return params + (["*"] + needed if needed else [])  # as in PyTorch, options by keyword do not show
+    params += ["%s=%s" % item for item in by_keyword.items() if item[1] is not None]
+    return params + (["*"] + needed if needed else [])
 
 
 @_cached
@@ -317,7 +320,7 @@ def _from_schema(function, is_method):
         return None
     params = _merged(schemas, "self" if is_method else "input")
     if function in _with_out():
-        params.append("out=None")
+        params.insert(params.index("*") if "*" in params else len(params), "out=None")
     return _stand_in(", ".join(params))
 
 

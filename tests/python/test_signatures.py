@@ -31,7 +31,7 @@ CALLABLES = list(callables())
 
 # Parameters that take any number of arguments in PyTorch's documentation as well, and functions that pass on what they get.
 SPREAD = {"size", "sizes", "shape", "dims", "dim", "repeats", "tensors", "shapes", "matrices"}
-PASS_ON = """torch.einsum torch.set_vital torch.Tensor.new torch.Tensor.__torch_dispatch__
+PASS_ON = """torch.einsum torch.sym_sum torch.set_vital torch.Tensor.new torch.Tensor.__torch_dispatch__
 torch.nn.functional.handle_torch_function torch.nn.functional.has_torch_function_variadic torch.nn.functional.grouped_mm
 torch.nn.functional.scaled_mm torch.nn.functional.scaled_grouped_mm""".split()
 
