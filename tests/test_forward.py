@@ -118,11 +118,17 @@ def in_place_cases():
     return [c for c in cases() if "inplace" in c.values[0].variants and c.values[0].name != "t"]
 
 
+def in_place(torch, entry):
+    """The in-place form as a function."""
+    name = entry.name + "_"
+    return getattr(torch.Tensor, name, None) or getattr(torch._C._nn, name, None) or getattr(torch, name)
+
+
 def fits_in_place(torch, entry, self, rest, kwargs):
     """Whether the in-place form takes these arguments without tangents."""
     plain = [t.detach() if isinstance(t, torch.Tensor) else t for t in rest]
     try:
-        getattr(self.detach().clone(), entry.name + "_")(*plain, **kwargs)
+        in_place(torch, entry)(self.detach().clone(), *plain, **kwargs)
     except RuntimeError:
         return False
     return True
@@ -153,7 +159,7 @@ def test_in_place(torch, entry):
                 continue
             for t in (changed, part):
                 torch.manual_seed(5)
-                getattr(t, entry.name + "_")(*rest, **kwargs)
+                in_place(torch, entry)(t, *rest, **kwargs)
             want = unpack(expected).tangent
             want = torch.zeros_like(self) if want is None else want
             for t in (changed, whole if changed.shape == whole.shape and not entry.view else changed):
@@ -184,3 +190,131 @@ def test_in_place_with_itself(torch, change, slope):
         change(changed)
         got = forward_ad.unpack_dual(changed).tangent
     assert torch.allclose(got, slope(x)), (got, slope(x))
+
+
+def mixed_derivatives(torch, f):
+    """d2 f / da db at (0, 0), by all four ways: reverse or forward mode of reverse or forward mode."""
+    grad, jvp = torch.func.grad, torch.func.jvp
+    zero, one = torch.zeros((), dtype=torch.float64), torch.ones((), dtype=torch.float64)
+    by_a = {
+        "reverse": lambda b: grad(lambda a: f(a, b))(zero),
+        "forward": lambda b: jvp(lambda a: f(a, b), (zero,), (one,))[1],
+    }
+    for inner, derivative in by_a.items():
+        yield "reverse of " + inner, grad(derivative)(zero).item()
+        yield "forward of " + inner, jvp(derivative, (zero,), (one,))[1].item()
+
+
+def of_two_numbers(torch, change, args, kwargs, through_view):
+    """A function of two numbers, along which all arguments move, that changes argument 0 in place."""
+    floats = [i for i, t in enumerate(args) if isinstance(t, torch.Tensor) and t.dtype == torch.float64]
+    numbers = Plain(torch, "float64")
+    along = {i: [numbers._make(numbers._numbers(args[i].numel(), -1, 1), tuple(args[i].shape), "float64") for _ in "ab"]
+             for i in floats}  # fmt: skip
+
+    def f(a, b):
+        moved = [t + a * along[i][0] + b * along[i][1] if i in along else t for i, t in enumerate(args)]
+        whole = moved[0] * 1
+        self = whole[...] if through_view else whole
+        change(self, *moved[1:], **kwargs)
+        return (self if self.shape != whole.shape else whole).square().sum()
+
+    return f
+
+
+@pytest.mark.parametrize("through_view", [False, True], ids=["itself", "view"])
+@pytest.mark.parametrize("entry", [c for c in in_place_cases() if not c.values[0].random])
+def test_in_place_second_order(torch, entry, through_view):
+    """What is saved of overwritten values has the tangents that they had, in every order of the modes."""
+    wrong = []
+    for expression in opdb.samples(entry):
+        if "S(" in expression or "S2(" in expression:
+            continue
+        args, kwargs = Plain(torch, "float64").evaluate(expression)
+        if not isinstance(args[0], torch.Tensor) or args[0].dtype != torch.float64:
+            continue
+        if not fits_in_place(torch, entry, args[0], args[1:], kwargs):
+            continue
+        f = of_two_numbers(torch, in_place(torch, entry), args, kwargs, through_view)
+        try:
+            reverse, *others = mixed_derivatives(torch, f)
+        except Exception as exc:
+            wrong.append("%s: %s: %s" % (expression, type(exc).__name__, exc))
+            continue
+        wrong += [
+            "%s: %s %r, %s %r" % (expression, *o, *reverse) for o in others if not agree(o[1], reverse[1])
+        ]
+    assert not wrong, "\n".join(wrong[:8])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.__setitem__(slice(1, 3), x[:2].clone() ** 3),
+        lambda x: x.__setitem__(0, x[1].clone() ** 3),
+        lambda x: x.__setitem__(x > 0.6, x[0].clone() ** 2),
+        lambda x: x[1:3].mul_(x[:2].clone()),
+        lambda x: x[1:3].exp_(),
+        lambda x: x.view(2, 2).t()[0].mul_(x[2].clone()),
+        lambda x: x.view(2, 2).diagonal().add_(x[:2].clone() ** 2),
+        lambda x: x.as_strided((2,), (2,)).mul_(x[0].clone()),
+        lambda x: x.as_strided((3, 2), (1, 1))[0].sin_(),
+        lambda x: x.view(2, 2).tril_().square_(),
+        lambda x: [x.mul_(x[0].clone()).add_(1).sin_() for _ in range(2)],
+        lambda x: x.mul_(x.clone()).cumprod_(0),
+    ],
+)
+def test_in_place_second_order_of_parts(torch, change):
+    f = of_two_numbers(torch, change, [torch.tensor([0.5, 0.7, 0.9, 0.4], dtype=torch.float64)], {}, False)
+    reverse, *others = mixed_derivatives(torch, f)
+    assert reverse[1] != 0 and all(agree(o[1], reverse[1]) for o in others), (reverse, others)
+
+
+def third_derivatives(torch, f):
+    """d3 f / da3 at 0 by seven mixtures of the modes."""
+    zero, one = torch.zeros((), dtype=torch.float64), torch.ones((), dtype=torch.float64)
+    modes = {
+        "r": lambda g: torch.func.grad(g),
+        "f": lambda g: lambda a: torch.func.jvp(g, (a,), (one,))[1],
+    }
+    for names in ("rrr", "frr", "rfr", "rrf", "ffr", "frf", "fff"):
+        g = f
+        for name in reversed(names):
+            g = modes[name](g)
+        yield names, g(zero).item()
+
+
+def norm_layers(torch):
+    F = torch.nn.functional
+    w, b = [torch.linspace(s, s + 1, 4, dtype=torch.float64) for s in (0.5, -0.3)]
+    yield "layer_norm", lambda x: F.layer_norm(x, (6,), eps=0.1)
+    yield "layer_norm affine", lambda x: F.layer_norm(x.mT, (4,), w * x.sum(), b).mT
+    yield "group_norm", lambda x: F.group_norm(x, 2, w * x.sum(), b)
+    yield "batch_norm", lambda x: F.batch_norm(x, None, None, w * x.sum(), b, training=True)
+    yield "batch_norm eval", lambda x: F.batch_norm(x, b, w, w * x.sum(), b)
+    yield "instance_norm", lambda x: F.instance_norm(x, weight=w * x.sum(), bias=b)
+    yield "local_response_norm", lambda x: F.local_response_norm(x, 2)
+    yield "rms_norm", lambda x: F.rms_norm(x, (6,))
+    yield "logcumsumexp", lambda x: (x * 3).logcumsumexp(1)
+    yield "cumprod", lambda x: x.cumprod(1)
+
+
+@pytest.mark.parametrize("name", [n for n in ("layer_norm", "layer_norm affine", "group_norm", "batch_norm",
+    "batch_norm eval", "instance_norm", "local_response_norm", "rms_norm", "logcumsumexp", "cumprod")])  # fmt: skip
+def test_third_order(torch, name):
+    """The statistics of a norm layer are functions of the input in every order: seven mixtures of the modes agree with
+    differences of second derivatives."""
+    layer = dict(norm_layers(torch))[name]
+    numbers = Plain(torch, "float64")
+    x, u, v = [numbers._make(numbers._numbers(48, -1, 1), (2, 4, 6), "float64") for _ in range(3)]
+
+    def f(a):
+        return (layer(x + a * u + a * a * v).sin() * v).sum()
+
+    def second(a):
+        return torch.func.grad(torch.func.grad(f))(torch.tensor(a, dtype=torch.float64)).item()
+
+    step = 1e-4
+    expected = (8 * (second(step) - second(-step)) - second(2 * step) + second(-2 * step)) / (12 * step)
+    for names, got in third_derivatives(torch, f):
+        assert abs(got - expected) <= 1e-5 * max(1.0, abs(expected)), (names, got, expected)

@@ -31,8 +31,11 @@ void mt_autograd_destroy_later(mt_autograd *meta);
 void mt_node_free_idle(mt_node *n);
 int mt_node_new_accumulate(mt_node **out, const mt_node_ops *ops, mt_tensor *variable);
 
-/* Length of a node name without a final "Backward" and number: "Exp" of "ExpBackward0". */
-int mt_node_name_stem(const char *name);
+/* The name without a final "Backward" or "Backward0": "Exp" of "ExpBackward0", "Pow2" of "PowBackward2". */
+typedef struct mt_short_name {
+    char text[128];
+} mt_short_name;
+const char *mt_node_short_name(mt_short_name *out, const mt_node *n);
 
 /* saved.c: drops everything, plain values too. */
 void mt_node_free_saved(mt_node *n);
@@ -128,6 +131,8 @@ static inline mt_geometry mt_geometry_of(const mt_tensor *t)
 /* The view that `view` is of a base at base_offset, taken of root, which is laid out like that
    base. Recorded as the caller records. */
 int mt_view_replay(mt_tensor **out, mt_tensor *root, int64_t base_offset, const mt_geometry *view);
+/* The node of the write inside CopySlices; NULL once released, and for other nodes. */
+mt_node *mt_copy_slices_inner(const mt_node *node);
 /* For saved outputs of a node inside CopySlices. */
 int mt_copy_slices_output(mt_tensor **out, mt_node *copy_slices, mt_tensor *saved);
 

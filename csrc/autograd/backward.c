@@ -115,6 +115,8 @@ static int set_input(mt_run *run, int i, const mt_endpoint *input)
 
     run->capture[i] = (mt_capture){{NULL, 0}, -1};
     if (t) {
+        if ((run->flags & MT_RUN_ACCUMULATE) && !mt_tensor_requires_grad(t))
+            return mt_autograd_retain_grad(t); /* its error */
         MT_REQUIRE(mt_tensor_requires_grad(t), MT_ERR_RUNTIME,
                    "One of the differentiated Tensors does not require grad");
         MT_TRY(mt_autograd_grad_fn(&fn, t));

@@ -260,6 +260,10 @@ int mt_forward_make_dual(mt_tensor **out, mt_tensor *primal, mt_tensor *tangent,
                "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level %lld is "
                "not supported.",
                (long long)level);
+    MT_TRY(mt_forward_tangent(&kept, tangent));
+    MT_REQUIRE(!kept, MT_ERR_RUNTIME,
+               "Setting a forward grad that itself has a forward gradient at the same level %lld is not supported.",
+               (long long)level);
     MT_TRY(check_tangent(primal, tangent));
     MT_TRY(mt_view(&dual, primal, mt_sizes_of(primal)));
     kept = mt_tensor_ref(tangent);

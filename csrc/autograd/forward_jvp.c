@@ -336,10 +336,21 @@ static bool is_argument(const mt_forward *f, const mt_tensor *t)
     return false;
 }
 
-/* What backward saved of its own results is an alias without a tangent; derivatives of derivatives need it. */
-static int tell_saved(mt_tensor *out)
+/* The node that just made `out`; where that is a view which was written, it is inside the node of the base. */
+static mt_node *maker(const mt_tensor *out, bool is_written, uint32_t *output_nr)
 {
-    mt_node *n = out->autograd ? out->autograd->grad_fn : NULL;
+    const mt_tensor *holder = is_written && out->base ? out->base : out;
+    mt_node *n = holder->autograd ? holder->autograd->grad_fn : NULL;
+
+    *output_nr = n ? holder->autograd->output_nr : 0;
+    return n && holder != out ? mt_copy_slices_inner(n) : n;
+}
+
+/* What backward saved of its own results is an alias without a tangent; derivatives of derivatives need it. */
+static int tell_saved(mt_tensor *out, bool is_written)
+{
+    uint32_t output_nr;
+    mt_node *n = maker(out, is_written, &output_nr);
 
     for (int k = 0; n && k < n->n_saved; k++) {
         mt_saved *s = &n->saved[k];
@@ -347,7 +358,7 @@ static int tell_saved(mt_tensor *out)
         int rc;
 
         if (!s->is_output || s->packed || s->value.kind != MT_ARG_TENSOR || !s->value.v.tensor ||
-            s->output_nr != out->autograd->output_nr)
+            s->output_nr != output_nr)
             continue;
         if (mt_forward_tangent(&t, out) < 0)
             return -1;
@@ -373,7 +384,7 @@ static int deliver_one(mt_forward *f, int i)
         MT_TRY(mt_forward_update(out, &f->results[i]));
     else
         MT_TRY(mt_forward_set(out, &f->results[i]));
-    MT_TRY(tell_saved(out));
+    MT_TRY(tell_saved(out, f->self && !is_view));
     rc = 0;
 fail:
     return rc;

@@ -41,13 +41,13 @@ MT_COLD static int raise_guarded(const mt_tensor *t, bool indirect)
     bool no_grad = !inference && (t->flags & MT_FLAG_NO_GRAD_VIEW);
     const char *what =
         indirect ? "its base or another view of its base has been modified inplace" : "is being modified inplace";
-    char subject[200];
+    char subject[240];
 
     if (fn) {
-        const char *name = mt_node_name(fn);
+        mt_short_name name;
 
-        snprintf(subject, sizeof(subject), "Output %u of %.*s is a view%s", t->autograd->output_nr,
-                 mt_node_name_stem(name), name,
+        snprintf(subject, sizeof(subject), "Output %u of %s is a view%s", t->autograd->output_nr,
+                 mt_node_short_name(&name, fn),
                  inference ? " of a view which was created in inference mode"
                  : no_grad ? " of a view which was created in no_grad mode"
                            : "");
@@ -345,10 +345,15 @@ fail:
     return rc;
 }
 
+mt_node *mt_copy_slices_inner(const mt_node *node)
+{
+    return node->flags & MT_NODE_COPY_SLICES ? ((copy_slices *)node->data)->fn : NULL;
+}
+
 int mt_copy_slices_output(mt_tensor **out, mt_node *node, mt_tensor *saved)
 {
     copy_slices *s = node->data;
-    mt_tensor *root = NULL;
+    mt_tensor *root = NULL, *tangent = NULL;
     mt_grad_scope scope = mt_grad_scope_enter(true);
     int rc = -1;
 
@@ -360,10 +365,16 @@ int mt_copy_slices_output(mt_tensor **out, mt_node *node, mt_tensor *saved)
     }
     MT_TRY(mt_autograd_set_history(root, node, 0));
     MT_TRY(mt_view_replay(out, root, s->base.offset, &s->view));
+    if (MT_UNLIKELY(saved->keys & MT_KEYS_DUAL)) {
+        MT_TRY(mt_forward_tangent(&tangent, saved));
+        if (tangent)
+            MT_TRY(mt_forward_set(*out, &tangent));
+    }
     rc = 0;
 fail:
     mt_grad_scope_leave(scope);
     mt_tensor_clear(&root);
+    mt_tensor_clear(&tangent);
     return rc;
 }
 

@@ -14,8 +14,9 @@
 
 /* --- nodes of ops --- */
 
-/* In-place forms of views are numbered behind the overloads that give views: t is TBackward0, t_ TBackward1. */
-MT_COLD static const char *moved_name(const mt_node *n)
+/* In-place forms of views are numbered behind the overloads that give views: t is TBackward0, t_ TBackward1. Comparisons
+   are in the catalog under the number of their Tensor overloads, in front of which those of numbers stand. */
+MT_COLD static const char *other_name(const mt_node *n)
 {
     static char **names; /* by op id, made at need, kept for good */
     const mt_op *op = n->op;
@@ -30,6 +31,8 @@ MT_COLD static const char *moved_name(const mt_node *n)
         return names[op->id];
     for (const mt_op *o = mt_op_table; o < mt_op_table + mt_op_count; o++)
         overloads += strcmp(o->name, op->name) == 0 && o->grad && o->grad->backward;
+    if (op->pointwise)
+        overloads = -1;
     while (end > 0 && plain[end - 1] >= '0' && plain[end - 1] <= '9')
         end--;
     if (mt_malloc(&block, room) < 0)
@@ -43,8 +46,8 @@ static const char *op_node_name(const mt_node *n)
 {
     const mt_grad *grad = n->op->grad;
 
-    if (MT_UNLIKELY(n->flags & MT_NODE_MOVED))
-        return moved_name(n);
+    if (MT_UNLIKELY(n->flags & MT_NODE_RENUMBERED))
+        return other_name(n);
     if (!grad->backward)
         return "torch::autograd::NotImplemented";
     if (strcmp(grad->node_name, "CopyBackwards") == 0)
@@ -55,7 +58,8 @@ static const char *op_node_name(const mt_node *n)
 static int op_node_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
 {
     if (MT_UNLIKELY(!n->op->grad->backward))
-        return mt_error_set(MT_ERR_RUNTIME, "derivative for aten::%s is not implemented", n->op->name);
+        return mt_error_set(MT_ERR_RUNTIME, "derivative for %s%s is not implemented",
+                            n->op->flags & MT_OPF_MUTATES_SELF ? "" : "aten::", n->op->name);
     return n->op->grad->backward(n, grads, out);
 }
 
@@ -239,18 +243,32 @@ static void save_list_sizes(mt_saver *s, int k, const mt_value *a)
     slot->value.v.ints = (mt_ints){start, (int)(s->room - start)};
 }
 
+/* What an in-place form saves of the values it overwrites: a copy, with a copy of the tangent. */
+static int save_before(mt_saver *s, int k)
+{
+    mt_tensor *before = NULL, *tangent = NULL, *copy = NULL;
+    int rc = -1;
+
+    MT_TRY(mt_clone(&before, s->written, MT_FORMAT_PRESERVE));
+    if (MT_UNLIKELY(s->written->keys & MT_KEYS_DUAL)) {
+        MT_TRY(mt_forward_tangent(&tangent, s->written));
+        if (tangent) {
+            MT_TRY(mt_clone(&copy, tangent, MT_FORMAT_PRESERVE));
+            MT_TRY(mt_forward_set(before, &copy));
+        }
+    }
+    rc = mt_saved_set_tensor(s->node, k, before, false, 0);
+fail:
+    mt_tensor_clear(&before);
+    mt_tensor_clear(&tangent);
+    mt_tensor_clear(&copy);
+    return rc;
+}
+
 static int save_argument(mt_saver *s, int k, const mt_value *a, bool wanted)
 {
-    mt_tensor *before = NULL;
-    int rc;
-
-    if (a->kind == MT_ARG_TENSOR && wanted && a == &s->call->arg[0] && s->written) {
-        if (mt_clone(&before, s->written, MT_FORMAT_PRESERVE) < 0)
-            return -1;
-        rc = mt_saved_set_tensor(s->node, k, before, false, 0);
-        mt_tensor_unref(before);
-        return rc;
-    }
+    if (a->kind == MT_ARG_TENSOR && wanted && a == &s->call->arg[0] && s->written)
+        return save_before(s, k);
     if (a->kind == MT_ARG_TENSOR)
         return wanted ? mt_saved_set_tensor(s->node, k, a->v.tensor, false, 0) : 0;
     if (a->kind == MT_ARG_TENSORS)
@@ -411,6 +429,14 @@ static int record(mt_call *call, int n_edges)
 
 /* --- in-place and out= forms --- */
 
+static bool compares_with_number(const mt_call *call)
+{
+    const mt_value *other = &call->arg[1];
+
+    return call->op->pointwise && call->op->pointwise->promote == MT_PROMOTE_COMPARE && other->kind == MT_ARG_TENSOR &&
+           mt_tensor_is_wrapped_number(other->v.tensor);
+}
+
 static int record_in_place(mt_call *call, mt_tensor *self, int n_edges)
 {
     const mt_grad *grad = call->op->grad;
@@ -426,7 +452,8 @@ static int record_in_place(mt_call *call, mt_tensor *self, int n_edges)
     n->op = call->op;
     MT_TRY(mt_node_created(n));
     s.node = n;
-    n->flags |= moves ? MT_NODE_MOVED : 0;
+    if (moves || compares_with_number(call))
+        n->flags |= MT_NODE_RENUMBERED;
     mt_node_set_input(n, 0, self);
     s.room = (int64_t *)(n->input + 1) + self->ndim;
     MT_TRY(connect(&s.needed, n, call, grad));
@@ -434,7 +461,7 @@ static int record_in_place(mt_call *call, mt_tensor *self, int n_edges)
         MT_TRY(mt_autograd_edge(&n->edge[self_edge], self));
     MT_TRY(mt_record_inputs(&s));
     MT_TRY(run_below(call));
-    if (moves)
+    if (moves || !grad->backward) /* set_: another geometry */
         MT_TRY(mt_node_replace_inputs(n, &self, 1));
     MT_TRY(save_results(&s));
     if (moves)
@@ -454,8 +481,8 @@ static int in_place_form(mt_call *call)
     bool any;
     int n_edges;
 
-    if (!grad && self && call->op->pointwise && mt_tensor_requires_grad(self) &&
-        mt_autograd_check_inplace(self, true) < 0)
+    if (!grad && self && call->op->pointwise && call->op->pointwise->promote != MT_PROMOTE_BOOL &&
+        mt_tensor_requires_grad(self) && mt_autograd_check_inplace(self, true) < 0)
         return -1;
     if (!grad || !self)
         return run_below(call);

@@ -337,7 +337,7 @@ int mt_autograd_detach_inplace(mt_tensor *t)
                "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
                "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
                "function in torch/optim/optimizer.py as the solution.");
-    if (m) {
+    if (m && !mt_thread.inference_mode) {
         if (m->dual)
             mt_forward_drop(t);
         if (m->retains_grad && m->grad_fn)

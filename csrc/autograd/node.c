@@ -5,6 +5,7 @@
    that thread's list, so a graph of a million nodes is freed with a few stack frames. */
 #include "autograd/autograd_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -172,16 +173,20 @@ int mt_node_differentiable_outputs(const mt_node *n)
     return count;
 }
 
-int mt_node_name_stem(const char *name)
+const char *mt_node_short_name(mt_short_name *out, const mt_node *n)
 {
-    size_t end = strlen(name), digits = end;
+    const char *name = mt_node_name(n);
     const size_t word = strlen("Backward");
+    size_t end = strlen(name), digits = end;
 
     while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9')
         digits--;
     if (digits > word && strncmp(name + digits - word, "Backward", word) == 0)
-        end = digits - word;
-    return (int)end;
+        snprintf(out->text, sizeof(out->text), "%.*s%s", (int)(digits - word), name,
+                 strcmp(name + digits, "0") ? name + digits : "");
+    else
+        snprintf(out->text, sizeof(out->text), "%s", name);
+    return out->text;
 }
 
 /* --- death --- */

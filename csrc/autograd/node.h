@@ -48,10 +48,10 @@ typedef struct mt_node_ops {
 enum {
     MT_NODE_ACCUMULATE = 1, /* n->data is the variable */
     MT_NODE_COPY_SLICES = 2,
-    MT_NODE_CUSTOM = 4,     /* a Python function: runs with undefined gradients too */
-    MT_NODE_OWN_SAVED = 8,  /* n->saved has a block of its own */
-    MT_NODE_OWN_INPUT = 16, /* so has n->input */
-    MT_NODE_MOVED = 32,     /* the in-place form of a view: t_, squeeze_ */
+    MT_NODE_CUSTOM = 4,      /* a Python function: runs with undefined gradients too */
+    MT_NODE_OWN_SAVED = 8,   /* n->saved has a block of its own */
+    MT_NODE_OWN_INPUT = 16,  /* so has n->input */
+    MT_NODE_RENUMBERED = 32, /* another overload by name: t_, squeeze_ and such, comparisons with a number in place */
 };
 
 /* What one engine run keeps of a node. */

@@ -346,7 +346,7 @@ MT_COLD static int raise_version(const mt_node *n, const mt_saved *s, mt_tensor 
     const mt_node *history = NULL;
     uint32_t output_nr = 0;
     mt_shape_text shape;
-    char which[160] = "";
+    char which[200] = "";
 
     if (s->is_output) {
         history = n->outer ? n->outer : n;
@@ -360,9 +360,9 @@ MT_COLD static int raise_version(const mt_node *n, const mt_saved *s, mt_tensor 
         output_nr = mt_autograd_output_nr(t);
     }
     if (history) {
-        const char *name = mt_node_name(history);
+        mt_short_name name;
 
-        snprintf(which, sizeof(which), ", which is output %u of %.*s,", output_nr, mt_node_name_stem(name), name);
+        snprintf(which, sizeof(which), ", which is output %u of %s,", output_nr, mt_node_short_name(&name, history));
     }
     return mt_error_set(MT_ERR_RUNTIME,
                         "one of the variables needed for gradient computation has been modified by an inplace "

@@ -18,6 +18,15 @@ int mt_py_set_requires_grad(mt_tensor *t)
     return mt_autograd_set_requires_grad(t, true);
 }
 
+int mt_py_give_requires_grad(mt_tensor *t, bool on)
+{
+    if (on)
+        return mt_py_set_requires_grad(t);
+    if (t->autograd && t->autograd->grad_fn)
+        return 0;
+    return mt_autograd_set_requires_grad(t, false);
+}
+
 /* --- properties --- */
 
 #define OVERRIDE_GET(name)          \
@@ -399,6 +408,15 @@ static PyObject *requires_grad_inplace(PyObject *self, PyObject *args, PyObject 
 
         Py_XDECREF(func);
         return result;
+    }
+    if (mt_thread.transforms && on == Py_True) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
+            "APIs) inside of a function being transformed by a functorch transform. This is unsupported, "
+            "please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+            "requires_grad_() outside of a function being transformed instead.");
+        return NULL;
     }
     MT_PY_TRY(mt_autograd_requires_grad_inplace(mt_py_impl(self), on == Py_True));
     return Py_NewRef(self);

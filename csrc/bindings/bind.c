@@ -303,8 +303,11 @@ static PyObject *wrap_result(mt_bind *b, const mt_py_func *f, PyObject *self, Py
         return f->kind == MT_PY_METHOD ? Py_NewRef(self) : mt_py_wrap(mt_tensor_ref(call->arg[0].v.tensor));
     if (call->op->flags & MT_OPF_RETURNS_LIST) /* not the first of args where that is given by keyword */
         return Py_NewRef(PyTuple_Check(args[0]) || PyList_Check(args[0]) ? args[0] : Py_None);
-    if (b->out && call->n_outs == 1)
+    if (b->out && call->n_outs == 1) {
+        if ((call->op->flags & MT_OPF_FACTORY) && mt_py_give_requires_grad(call->out[0], b->requires_grad > 0) < 0)
+            return mt_py_raise();
         return Py_NewRef(b->out);
+    }
     if (call->op->flags & MT_OPF_VALUE_OUT)
         return call->has_result ? mt_py_from_value(&call->result) : Py_NewRef(Py_None);
     if (call->op->flags & MT_OPF_LIST_OUT)

@@ -28,6 +28,8 @@ PyObject *mt_py_arg_name(const mt_op *op, int k);
 PyTypeObject *mt_py_struct_type(const mt_op *op, bool given);
 PyObject *mt_py_struct_types(void); /* name -> type of those made so far; a new reference */
 int mt_py_set_requires_grad(mt_tensor *t);
+/* A leaf that a factory has filled has the flag that the factory was given. */
+int mt_py_give_requires_grad(mt_tensor *t, bool on);
 int mt_py_bind_init(void);
 
 /* An op with tensor parameters that was given numbers only, and is not one of those that allow it. */

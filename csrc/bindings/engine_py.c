@@ -118,12 +118,19 @@ PyObject *mt_py_engine_run(PyObject *module, PyObject *const *args, Py_ssize_t n
     }
     for (Py_ssize_t i = 2; i < 8; i++)
         if (flag_of[i]) {
-            int truth = PyObject_IsTrue(args[i]);
+            long truth = PyLong_AsLong(args[i]); /* TypeError for what is neither bool nor int */
 
-            if (truth < 0)
+            if (truth == -1 && PyErr_Occurred())
                 return NULL;
             flags |= truth ? flag_of[i] : 0;
         }
+    if ((flags & MT_RUN_ACCUMULATE) && mt_thread.transforms) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad "
+            "or functorch.vjp instead or call backward() outside of functorch transforms.");
+        return NULL;
+    }
     if (fill_lists(&lists, tensors, grads, inputs) == 0) {
         Py_ssize_t n_in = inputs ? PyTuple_GET_SIZE(inputs) : 0;
 

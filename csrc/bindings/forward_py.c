@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of `_C` about forward mode: levels, and whether this thread looks at tangents. Dual tensors themselves are
-   made by ops of the catalog. */
+   made by ops of the catalog. And the guard around functions that torch.func transforms. */
 #include "autograd/autograd.h"
 #include "bindings/bindings_internal.h"
 
@@ -41,7 +41,77 @@ static PyObject *set_enabled(PyObject *module, PyObject *o)
     Py_RETURN_NONE;
 }
 
+/* --- transforms --- */
+
+typedef struct transform_guard {
+    PyObject_HEAD uint32_t outer;
+    bool is_loop;
+} transform_guard;
+
+static PyObject *transform_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    int is_loop = 0;
+    transform_guard *g;
+
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "|p:_Transform", &is_loop))
+        return NULL;
+    g = (transform_guard *)type->tp_alloc(type, 0);
+    if (g)
+        g->is_loop = is_loop;
+    return (PyObject *)g;
+}
+
+static PyObject *transform_enter(PyObject *o, PyObject *unused)
+{
+    (void)unused;
+    ((transform_guard *)o)->outer = mt_transform_enter(((transform_guard *)o)->is_loop);
+    Py_RETURN_NONE;
+}
+
+static PyObject *transform_exit(PyObject *o, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)args, (void)nargs;
+    mt_transform_leave(((transform_guard *)o)->outer);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef transform_methods[] = {
+    {"__enter__", transform_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))transform_exit, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject Transform_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._Transform",
+    .tp_basicsize = sizeof(transform_guard),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_doc =
+        "Around the function that is transformed, which must not write in place what it captured, except in a loop.",
+    .tp_methods = transform_methods,
+    .tp_new = transform_new,
+};
+
+static PyObject *transforms_active(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong(mt_thread.transforms != 0);
+}
+
+/* An argument of the function: a view or an alias that it may write. */
+static PyObject *adopt(PyObject *module, PyObject *o)
+{
+    (void)module;
+    if (!mt_py_is_tensor(o))
+        return PyErr_Format(PyExc_TypeError, "_adopt(): argument must be Tensor, not %s", Py_TYPE(o)->tp_name);
+    mt_py_impl(o)->born = mt_thread.born;
+    return Py_NewRef(o);
+}
+
 static PyMethodDef functions[] = {
+    {"_adopt", adopt, METH_O, "_adopt(tensor)\n--\n\nThe tensor, as one that the transform under way has made."},
+    {"_are_functorch_transforms_active", transforms_active, METH_NOARGS,
+     "_are_functorch_transforms_active()\n--\n\nWhether the function of a transform runs in this thread."},
     {"_enter_dual_level", enter_level, METH_NOARGS,
      "_enter_dual_level()\n--\n\nOpens the level of forward mode and gives its number; RuntimeError when one is open."},
     {"_exit_dual_level", (PyCFunction)(void (*)(void))exit_level, METH_VARARGS | METH_KEYWORDS,
@@ -55,5 +125,7 @@ static PyMethodDef functions[] = {
 
 int mt_py_forward_init(PyObject *module)
 {
+    if (PyModule_AddType(module, &Transform_Type) < 0)
+        return -1;
     return PyModule_AddFunctions(module, functions);
 }

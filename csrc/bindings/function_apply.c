@@ -11,6 +11,7 @@ static int note_inputs(mt_py_function *ctx, PyObject *args, bool *recorded, int 
     Py_ssize_t n = PyTuple_GET_SIZE(args);
     PyObject *needs = PyTuple_New(n);
 
+    ctx->n_args = n;
     ctx->is_tensor = PyMem_Calloc((size_t)(n ? n : 1), sizeof(bool));
     if (!needs || !ctx->is_tensor) {
         Py_XDECREF(needs);

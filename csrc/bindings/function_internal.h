@@ -8,9 +8,10 @@
 typedef struct mt_py_function {
     mt_py_node node; /* node.n is borrowed; NULL when nothing is recorded or the graph is gone */
     PyObject *to_save, *saved_for_forward, *non_differentiable, *dirty;
-    PyObject *needs_input_grad; /* tuple of bools, one for each input */
+    PyObject *needs_input_grad; /* tuple of bools, one for each input, unless the user puts something else there */
     PyObject *kept;             /* tuple of saved tensors, once the node is gone; or NULL */
-    bool *is_tensor;            /* likewise */
+    bool *is_tensor;            /* n_args of them */
+    Py_ssize_t n_args;
     bool materialize_grads;
     bool accessed; /* saved tensors have been read, and dropped for that */
 } mt_py_function;

@@ -125,7 +125,8 @@ static int check_kind(mt_tensor *t, mt_tensor *tangent, mt_tensor *of_input, boo
     return check_size(t, tangent);
 }
 
-static int set_tangent(PyObject *output, PyObject *item, mt_tensor *of_input, bool written, Py_ssize_t at)
+static int set_tangent(PyObject *output, PyObject *item, mt_tensor *of_input, bool written, bool constant,
+                       Py_ssize_t at)
 {
     mt_tensor *t, *tangent;
     int rc;
@@ -139,8 +140,14 @@ static int set_tangent(PyObject *output, PyObject *item, mt_tensor *of_input, bo
         return 0;
     t = mt_py_impl(output);
     tangent = mt_py_impl(item);
-    if (!mt_dtype_is_differentiable((mt_dtype)t->dtype))
-        return 0;
+    if (constant || !mt_dtype_is_differentiable((mt_dtype)t->dtype)) {
+        PyErr_Format(
+            PyExc_RuntimeError,
+            "Function's jvp returned a gradient at position %zd, but  the corresponding forward output is not a "
+            "differentiable Tensor.You should return None at that position instead.",
+            at);
+        return -1;
+    }
     if (check_kind(t, tangent, of_input, written) < 0)
         return -1;
     if (written && of_input)
@@ -172,7 +179,7 @@ int mt_py_function_forward_mode(mt_py_function *ctx, PyObject *args, PyObject *o
         Py_ssize_t input = position(args, output);
 
         rc = set_tangent(output, PyTuple_GET_ITEM(result, i), input < 0 ? NULL : tangents[input],
-                         position(ctx->dirty, output) >= 0, i);
+                         position(ctx->dirty, output) >= 0, position(ctx->non_differentiable, output) >= 0, i);
     }
     mt_forward_set_enabled(true);
     Py_XDECREF(result);

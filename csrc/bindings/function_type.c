@@ -116,7 +116,7 @@ static int take_gradient(mt_tensor **out, const mt_py_function *ctx, PyObject *i
 /* Superfluous results must be None. */
 static int unpack_gradients(mt_tensor **out, const mt_py_function *ctx, PyObject *result)
 {
-    Py_ssize_t n = PyTuple_GET_SIZE(result), wanted = PyTuple_GET_SIZE(ctx->needs_input_grad), kept = n;
+    Py_ssize_t n = PyTuple_GET_SIZE(result), wanted = ctx->n_args, kept = n;
     int edge = 0;
 
     while (kept > wanted && PyTuple_GET_ITEM(result, kept - 1) == Py_None)
@@ -351,14 +351,6 @@ static PyObject *requires_grad(PyObject *o, void *closure)
     return PyBool_FromLong(((mt_py_function *)o)->node.n != NULL);
 }
 
-static PyObject *needs_input_grad(PyObject *o, void *closure)
-{
-    PyObject *needs = ((mt_py_function *)o)->needs_input_grad;
-
-    (void)closure;
-    return Py_NewRef(needs ? needs : Py_None);
-}
-
 static PyObject *get_materialize(PyObject *o, void *closure)
 {
     (void)closure;
@@ -404,7 +396,8 @@ static PyGetSetDef function_getset[] = {
     SLOT("saved_for_forward", saved_for_forward),
     SLOT("non_differentiable", non_differentiable),
     SLOT("dirty_tensors", dirty),
-    {"needs_input_grad", needs_input_grad, NULL, "For each input: does backward have to give a gradient?", NULL},
+    {"needs_input_grad", get_slot, set_slot, "For each input: does backward have to give a gradient?",
+     (void *)offsetof(mt_py_function, needs_input_grad)},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

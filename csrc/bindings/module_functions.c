@@ -203,7 +203,15 @@ static PyObject *guard_exit(PyObject *o, PyObject *const *args, Py_ssize_t nargs
     return result ? Py_NewRef(Py_None) : NULL;
 }
 
+/* Copies and pickles are new ones, not entered. */
+static PyObject *guard_reduce(PyObject *o, PyObject *unused)
+{
+    (void)unused;
+    return Py_BuildValue("O()", Py_TYPE(o));
+}
+
 static PyMethodDef guard_methods[] = {
+    {"__reduce__", guard_reduce, METH_NOARGS, NULL},
     {"__enter__", guard_enter, METH_NOARGS, NULL},
     {"__exit__", (PyCFunction)(void (*)(void))guard_exit, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},

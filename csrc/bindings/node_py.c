@@ -63,9 +63,9 @@ static PyTypeObject *type_of_kind(const mt_node *n, const char *name)
 
     if (type)
         return (PyTypeObject *)type;
-    getset = n->flags & MT_NODE_ACCUMULATE ? leaf_getset
-             : n->flags & MT_NODE_MOVED    ? mt_py_saved_attributes(n->op)
-                                           : no_getset;
+    getset = n->flags & MT_NODE_ACCUMULATE   ? leaf_getset
+             : n->flags & MT_NODE_RENUMBERED ? mt_py_saved_attributes(n->op)
+                                             : no_getset;
     type = getset ? (PyObject *)make_type(name, getset) : NULL;
     if (!type || PyDict_SetItemString(kind_types, name, type) < 0) {
         Py_XDECREF(type);
@@ -80,7 +80,7 @@ static PyTypeObject *type_of_node(const mt_node *n)
     const char *name = short_name(mt_node_name(n));
     PyGetSetDef *getset;
 
-    if (!n->op || !n->op->grad->backward || (n->flags & MT_NODE_MOVED))
+    if (!n->op || !n->op->grad->backward || (n->flags & MT_NODE_RENUMBERED))
         return type_of_kind(n, name);
     if (!op_types && !(op_types = PyMem_Calloc((size_t)mt_op_count, sizeof(*op_types))))
         return (PyTypeObject *)PyErr_NoMemory();
@@ -442,7 +442,9 @@ static PyObject *node_register_prehook(PyObject *o, PyObject *hook)
 
 static PyObject *node_register_hook_dict(PyObject *o, PyObject *tensor)
 {
-    (void)o, (void)tensor; /* the hooks of a non-leaf already sit on its node */
+    (void)o; /* the hooks of a non-leaf already sit on its node */
+    if (!mt_py_is_tensor(tensor))
+        return PyErr_Format(PyExc_TypeError, "_register_hook_dict expected a variable");
     Py_RETURN_NONE;
 }
 

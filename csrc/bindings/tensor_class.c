@@ -293,11 +293,27 @@ static int empty_storage(mt_tensor *t)
     return rc;
 }
 
+/* Somebody must hear of it, a graph or a transform: through the dispatcher. `from`: NULL for a storage. */
+static bool is_heard_of(const mt_tensor *t, const mt_tensor *from)
+{
+    return mt_thread.captured ||
+           (mt_thread.grad_mode && (mt_tensor_requires_grad(t) || (from && mt_tensor_requires_grad(from))));
+}
+
+static int dispatch_set(mt_tensor *t, mt_tensor *from, const geometry *g)
+{
+    mt_ints size = {g->size, g->ndim}, stride = {g->stride, g->ndim};
+
+    if (from)
+        return mt_set_inplace_source_Tensor_storage_offset(t, from, g->offset, size, stride);
+    return mt_set_inplace_source_Storage_storage_offset(t, g->s, g->offset, size, stride);
+}
+
 PyObject *mt_py_set(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     static mt_scan scan = {"set_", 4, 4, 0, {"source", "storage_offset", "size", "stride"}, {NULL}};
     PyObject *value[4];
-    mt_tensor *t = mt_py_impl(self);
+    mt_tensor *t = mt_py_impl(self), *from;
     geometry g;
     int64_t base;
     int rc;
@@ -315,7 +331,7 @@ PyObject *mt_py_set(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyO
         return PyErr_Format(PyExc_NotImplementedError, "Trying to use forward AD with set_ that does not support it "
                                                        "because it has not been implemented yet.");
     if (!value[0])
-        return empty_storage(t) < 0 ? mt_py_raise() : Py_NewRef(self);
+        return (is_heard_of(t, NULL) ? mt_set_inplace(t) : empty_storage(t)) < 0 ? mt_py_raise() : Py_NewRef(self);
     g.offset = 0;
     g.size = g.room;
     g.stride = g.room + 1;
@@ -335,8 +351,12 @@ PyObject *mt_py_set(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyO
         if (g.offset >= 0 && g.offset <= INT64_MAX - base)
             g.offset += base;
     }
+    from = mt_py_is_tensor(value[0]) ? mt_py_impl(value[0]) : NULL;
     mt_storage_ref(g.s); /* t may own the last reference */
-    rc = set_geometry(t, &g);
+    if (is_heard_of(t, from))
+        rc = from && !value[1] ? mt_set_inplace_source_Tensor(t, from) : dispatch_set(t, from, &g);
+    else
+        rc = set_geometry(t, &g);
     mt_storage_unref(g.s);
     return rc < 0 ? mt_py_raise() : Py_NewRef(self);
 }

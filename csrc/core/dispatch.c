@@ -13,6 +13,7 @@ MT_THREAD_LOCAL_FAST mt_thread_state mt_thread = {.grad_mode = true};
 #define ALL_KEYS (MT_KEY_BIT(MT_KEY_COUNT) - 1)
 #define BACKENDS (MT_KEY_BIT(MT_KEY_CPU) | MT_KEY_BIT(MT_KEY_CUDA) | MT_KEY_BIT(MT_KEY_META))
 #define NEEDS_CARE (1u << 30)
+#define TRANSFORM (1u << 28)                 /* in mt_thread.include while a transform is under way */
 #define CARRIED (NEEDS_CARE | MT_KEYS_SHELL) /* what frames keep beside the keys */
 
 enum { LAZY = MT_FLAG_CONJ | MT_FLAG_NEG };
@@ -243,6 +244,50 @@ static int run(mt_call *call, uint32_t keys)
     return rc;
 }
 
+/* --- transforms --- */
+
+uint32_t mt_transform_enter(bool is_loop)
+{
+    static uint32_t count;
+    uint32_t outer = mt_thread.captured;
+
+    mt_thread.transforms++;
+    if (is_loop)
+        return outer;
+    mt_thread.captured = mt_thread.born = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+    mt_thread.include |= TRANSFORM;
+    mt_thread.slow |= MT_SLOW_TRANSFORM;
+    return outer;
+}
+
+void mt_transform_leave(uint32_t outer)
+{
+    mt_thread.transforms--;
+    mt_thread.captured = outer;
+    if (outer)
+        return;
+    mt_thread.include &= ~TRANSFORM;
+    mt_thread.slow &= ~(uint32_t)MT_SLOW_TRANSFORM;
+}
+
+/* What is written while tangents are computed is the tangents' business. */
+MT_COLD static int check_captured(const mt_call *call, bool writes)
+{
+    const mt_op *op = call->op;
+    const mt_value *self = &call->arg[0];
+    bool in_place = call->variant == MT_VARIANT_INPLACE;
+
+    if (!writes || call->variant == MT_VARIANT_OUT || self->kind != MT_ARG_TENSOR || !self->v.tensor ||
+        self->v.tensor->born >= mt_thread.captured || (mt_thread.exclude & MT_KEYS_DUAL))
+        return 0;
+    return mt_error_set(
+        MT_ERR_RUNTIME,
+        "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
+        "operation (aten::%s%s%s%s) that would mutate a captured Tensor. This is not supported; please "
+        "rewrite the function being transformed to explicitly accept the mutated Tensor(s) as inputs.",
+        op->name, in_place ? "_" : "", op->overload[0] ? "." : "", op->overload);
+}
+
 int (*mt_forward_dispatch)(mt_call *call);
 
 int mt_dispatch(mt_call *call)
@@ -250,9 +295,13 @@ int mt_dispatch(mt_call *call)
     uint32_t keys = scan(call) | mt_thread.include, flags = call->op->flags;
     bool writes = call->variant != MT_VARIANT_FUNCTION || (flags & MT_OPF_MUTATES_SELF);
 
-    if (MT_UNLIKELY(keys & ~mt_thread.exclude & MT_KEYS_DUAL)) {
-        int rc = mt_forward_dispatch(call);
+    if (MT_UNLIKELY(keys & ~mt_thread.exclude & (MT_KEYS_DUAL | TRANSFORM))) {
+        int rc = keys & TRANSFORM ? check_captured(call, writes) : 0;
 
+        if (rc == 0 && (keys & ~mt_thread.exclude & MT_KEYS_DUAL))
+            rc = mt_forward_dispatch(call);
+        else if (rc == 0)
+            rc = 1;
         if (rc <= 0)
             return rc;
     }

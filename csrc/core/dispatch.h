@@ -14,10 +14,26 @@ typedef struct mt_thread_state {
     bool inference_mode;
     bool override_disabled; /* DisableTorchFunction */
     bool override_subclass_disabled;
+    /* Function transforms (torch.func) are numbered; new tensors carry the number of the one entered last, and those with
+       a number below `captured`, that of the innermost one under way, were captured by its function. 0: none.
+       `transforms` are under way. */
+    uint32_t born, captured, transforms;
 } mt_thread_state;
 extern MT_THREAD_LOCAL_FAST mt_thread_state mt_thread;
 
-enum { MT_SLOW_MODE = 1, MT_SLOW_INFERENCE = 2, MT_SLOW_AUTOCAST = 4, MT_SLOW_SAVED_HOOKS = 8, MT_SLOW_SKIP = 16 };
+enum {
+    MT_SLOW_MODE = 1,
+    MT_SLOW_INFERENCE = 2,
+    MT_SLOW_AUTOCAST = 4,
+    MT_SLOW_SAVED_HOOKS = 8,
+    MT_SLOW_SKIP = 16,
+    MT_SLOW_TRANSFORM = 32
+};
+
+/* Around the function of a transform, whose ops must not write what it captured in place, unless it is a mere loop
+   (vmap). Gives what leave takes. */
+uint32_t mt_transform_enter(bool is_loop);
+void mt_transform_leave(uint32_t outer);
 
 /* Runs the op of the frame: keys of all tensor arguments and outputs (a device argument chooses the
    backend of a factory), united with include, without exclude; the highest key with a kernel is

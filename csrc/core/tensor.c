@@ -55,6 +55,7 @@ static inline int new_header(mt_tensor **out, mt_dtype dtype, int ndim, mt_devic
     t->flags = mt_thread.inference_mode ? MT_FLAG_INFERENCE : 0;
     t->keys = (uint16_t)MT_KEY_BIT((unsigned)device.type);
     t->own_version = 0;
+    t->born = mt_thread.born;
     t->offset = 0;
     t->storage = NULL;
     t->version = NULL;
@@ -258,6 +259,7 @@ static MT_ALWAYS_INLINE int new_sharing(mt_tensor **out, mt_tensor *t, mt_dtype 
         return -1;
     }
     v->flags = t->flags & INHERITED;
+    v->born = t->born;
     v->storage = mt_storage_ref(t->storage);
     *out = v;
     return 0;

@@ -59,6 +59,7 @@ typedef struct mt_tensor {
     uint16_t keys; /* bit set over mt_key: one backend, AUTOGRAD when it requires grad */
     /* used while `version` is NULL; of a view: the version at which its history was right */
     uint32_t own_version;
+    uint32_t born; /* mt_thread.born when its memory came up: tells captured tensors from a transform's own */
     int64_t numel;
     int64_t offset;         /* elements from the start of the storage */
     mt_storage *storage;    /* never NULL; meta tensors have a storage without memory */

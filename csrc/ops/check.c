@@ -35,6 +35,44 @@ static mt_dtype operand_dtype(const mt_value *a)
     return a->kind == MT_ARG_TENSOR ? (mt_dtype)a->v.tensor->dtype : mt_scalar_dtype(a->v.scalar);
 }
 
+/* --- what differentiation forbids --- */
+
+/* The tensors that the gradient lines do not name are constants. */
+int mt_check_constants(mt_call *call)
+{
+    const mt_grad *grad = call->op->grad;
+    int rc = -1;
+
+    for (int i = 0; i < call->n_args; i++) {
+        const mt_value *a = &call->arg[i];
+        bool named = false;
+
+        for (int k = 0; k < grad->n_inputs; k++)
+            named |= grad->input[k] == i;
+        MT_REQUIRE(named || a->kind != MT_ARG_TENSOR || !mt_thread.grad_mode || !mt_tensor_requires_grad(a->v.tensor),
+                   MT_ERR_RUNTIME,
+                   "The function '%s' is not differentiable with respect to argument '%s'. This input cannot have "
+                   "requires_grad True.",
+                   call->op->name, call->op->args[i].name);
+    }
+    rc = 0;
+fail:
+    return rc;
+}
+
+int mt_check_no_complex_gradient(mt_call *call)
+{
+    const mt_tensor *t = mt_arg_tensor(&call->arg[0]);
+    int rc = -1;
+
+    MT_REQUIRE(!mt_thread.grad_mode || !mt_dtype_is_complex((mt_dtype)t->dtype) || !mt_tensor_requires_grad(t),
+               MT_ERR_RUNTIME, "%s does not support automatic differentiation for outputs with complex dtype.",
+               call->op->name);
+    rc = 0;
+fail:
+    return rc;
+}
+
 static int check_alpha(const mt_call *call)
 {
     mt_scalar alpha = call->arg[2].v.scalar;

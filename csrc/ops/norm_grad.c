@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The gradients of the gradients of layer_norm, batch_norm and group_norm, made of other ops. With x^ = (x - mean) * rstd and the
    projection P(v) = v - mean(v) - x^ * mean(v * x^) over the normalised dims, the first gradients are
-   dx = rstd * P(w * g), dw = sum(g * x^), db = sum(g); all that follows differentiates these three. */
+   dx = rstd * P(w * g), dw = sum(g * x^), db = sum(g); all that follows differentiates these three. mean and rstd come as
+   numbers without a history; for derivatives of a higher order they are made functions of x again. */
 #include "core/dispatch.h"
 #include "kernels.h"
 #include "ops.h"
 
 /* Owns every intermediate; a step whose operand is NULL (an earlier failure) gives NULL. */
-#define POOL 80
+#define POOL 112
 typedef struct pool {
     mt_tensor *t[POOL];
     int n;
@@ -64,6 +65,14 @@ static mt_tensor *expanded(pool *p, mt_tensor *a, mt_ints size)
     return a ? keep(p, mt_expand(slot(p), a, size, false)) : NULL;
 }
 
+/* 0, but with the derivatives of a. */
+static mt_tensor *variation(pool *p, mt_tensor *a)
+{
+    mt_tensor *constant = a ? keep(p, mt_detach(slot(p), a)) : NULL;
+
+    return sub(p, a, constant);
+}
+
 static void pool_clear(pool *p)
 {
     for (int i = 0; i < p->n; i++)
@@ -78,6 +87,20 @@ typedef struct norm_terms {
     mt_ints dims;               /* normalised; n 0: the statistics are constants */
     mt_tensor *d_g, *d_x, *d_w; /* results; d_w before it is summed to the shape of w; NULL: zero */
 } norm_terms;
+
+/* The statistics with the values they have, as functions of x: rstd = (1 / rstd0^2 + var - var0)^(-1/2). */
+static int follow_statistics(pool *p, norm_terms *k)
+{
+    mt_tensor *r = k->rstd, *centred, *change, *one, *factor;
+
+    k->mean = add(p, k->mean, variation(p, mean(p, k->x, k->dims)));
+    centred = sub(p, k->x, k->mean);
+    change = mul(p, mul(p, r, r), variation(p, mean(p, mul(p, centred, centred), k->dims)));
+    one = keep(p, mt_tensor_from_scalar(slot(p), mt_scalar_from_double(1)));
+    factor = add(p, change, one);
+    k->rstd = mul(p, r, factor ? keep(p, mt_rsqrt(slot(p), factor)) : NULL);
+    return k->rstd ? 0 : -1;
+}
 
 static mt_tensor *project(pool *p, const norm_terms *k, mt_tensor *v, mt_tensor *hat, mt_tensor *mean_v,
                           mt_tensor *dot_v)
@@ -114,8 +137,11 @@ static int through_input(pool *p, norm_terms *k, mt_tensor *hat)
 
 static int differentiate(pool *p, norm_terms *k)
 {
-    mt_tensor *hat = mul(p, sub(p, k->x, k->mean), k->rstd), *part;
+    mt_tensor *hat, *part;
 
+    if (k->dims.n && follow_statistics(p, k) < 0)
+        return -1;
+    hat = mul(p, sub(p, k->x, k->mean), k->rstd);
     if (!hat || (k->gx && through_input(p, k, hat) < 0))
         return -1;
     if (k->gw) {

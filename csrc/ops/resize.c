@@ -2,6 +2,7 @@
 /* Tensors that change their geometry or memory in place: resize_, resize_as_ and the forms of set_. A failed change
    leaves the tensor as it was: memory grows first, then sizes and strides are written. */
 #include "base/strbuf.h"
+#include "core/dispatch.h"
 #include "core/shape.h"
 #include "ops.h"
 #include "ops/create.h"
@@ -23,7 +24,7 @@ static int resize(mt_tensor *self, mt_ints size, int memory_format)
 {
     int64_t stride[MT_MAX_DIM];
 
-    if (mt_tensor_requires_grad(self))
+    if (mt_tensor_requires_grad(self) && !mt_thread.inference_mode)
         return mt_error_set(MT_ERR_RUNTIME, "cannot resize variables that require grad");
     if (self->keys & MT_KEYS_DUAL)
         return mt_error_set(MT_ERR_RUNTIME, "cannot resize variables that has a forward grad");

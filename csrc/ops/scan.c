@@ -133,15 +133,22 @@ int mt_impl_cumprod_backward(mt_tensor **out, mt_tensor *grad, mt_tensor *self, 
     MT_TRY(mt_dim_wrap(&dim, self->ndim));
     MT_TRY(mt_conj(&conj, self));
     if (self->device.type != MT_DEVICE_META) {
-        mt_scalar least;
+        mt_scalar any;
 
-        MT_TRY(mt_abs(&weighted, self));
-        MT_TRY(mt_min(&zero, weighted));
-        MT_TRY(mt_tensor_item(&least, zero));
-        has_zero = mt_scalar_to_double(least) == 0 || mt_thread.grad_mode;
+        MT_TRY(mt_logical_not(&weighted, self));
+        MT_TRY(mt_any(&zero, weighted));
+        MT_TRY(mt_tensor_item(&any, zero));
+        has_zero = mt_scalar_to_double(any) != 0;
         mt_tensor_clear(&weighted);
     }
-    if (has_zero) {
+    if (has_zero && !mt_thread.grad_mode) {
+        mt_tensor *output_conj = NULL;
+
+        MT_TRY(mt_conj(&output_conj, output));
+        rc = mt_cumprod_backward_zeros(out, grad, conj, dim, output_conj);
+        mt_tensor_clear(&output_conj);
+        MT_TRY(rc);
+    } else if (has_zero) {
         MT_TRY(general_cumprod_backward(out, grad, conj, dim));
     } else {
         mt_tensor *output_conj = NULL;

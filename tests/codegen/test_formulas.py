@@ -272,6 +272,9 @@ SPECIAL = {
 # Compared elsewhere, or without a counterpart in PyTorch.
 SKIP = {
     "as_strided_backward": "private",
+    "as_strided_double_backward": "private",
+    "logcumsumexp_backward_real": "private",
+    "logcumsumexp_tangent_real": "private",
     "slice_backward_opt": "private",
     "_log_sigmoid_backward": "private",
     "_gelu_erf": "private",
@@ -490,6 +493,22 @@ def second_derivative(name, slope):
     scope = {"grad_output": g.detach(), "self": x.detach(), "grad": grad}
     for gradient, want in zip(entry.grads, expected):
         torch.testing.assert_close(Interpreter(CATALOG).run(gradient.text, scope), want)
+
+
+def test_logcumsumexp_second_derivatives():
+    """The gradient lines of its two derivatives, against autograd of the sums that these are."""
+    g, x, y = T(2, 3).requires_grad_(), S(2, 3).requires_grad_(), (S(2, 3) + 1).requires_grad_()
+    grad = T(2, 3)
+    for name, value in (
+        ("logcumsumexp_backward_real", x.exp() * (g * (-y).exp()).flip([1]).cumsum(1).flip([1])),
+        ("logcumsumexp_tangent_real", (g * x.exp()).cumsum(1) * (-y).exp()),
+    ):
+        entry = CATALOG.overloads(name)[0]
+        expected = torch.autograd.grad(value, (g, x, y), grad)
+        scope = dict(zip([a.name for a in entry.schema.args], (g.detach(), x.detach(), y.detach(), 1)))
+        scope.update(grad=grad, result=value.detach())
+        for gradient, want in zip(entry.grads, expected):
+            torch.testing.assert_close(Interpreter(CATALOG).run(gradient.text, scope), want)
 
 
 def test_silu_second_derivative():

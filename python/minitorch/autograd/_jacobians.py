@@ -26,7 +26,8 @@ def is_inexact(x):
 
 
 def differentiable(outputs):
-    return tuple([o for o in as_tuple(outputs) if is_tensor_like(o) and o.requires_grad])
+    """Those that require grad; AttributeError for what is no tensor."""
+    return tuple([o for o in as_tuple(outputs) if o.requires_grad])
 
 
 def wanted_inputs(inputs):

@@ -191,9 +191,19 @@ class Function(_SingleLevelFunction):
     @classmethod
     def apply(cls, *args, **kwargs):
         """apply(*args): the result of forward, with backward as its gradient.  With setup_context, arguments may be
-        left out or named, as forward allows."""
-        if cls._has_setup_context and not _is_complete(cls.forward, args, kwargs):
-            args, kwargs = _bind(cls.forward, args, kwargs)
+        left out or named, as forward allows; else they may be named.
+        RuntimeError inside of a transform of torch.func when setup_context is missing."""
+        if cls._has_setup_context:
+            if not _is_complete(cls.forward, args, kwargs):
+                args, kwargs = _bind(cls.forward, args, kwargs)
+        elif _C._are_functorch_transforms_active():
+            raise RuntimeError(
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+                "override the setup_context staticmethod. For more details, please see "
+                "https://pytorch.org/docs/main/notes/extending.func.html"
+            )
+        elif kwargs:
+            args, kwargs = _place(cls.forward, args, kwargs)
         if kwargs:
             raise TypeError("forward() got an unexpected keyword argument %r" % next(iter(kwargs)))
         return super().apply(*args)
@@ -220,6 +230,14 @@ def _bind(forward, args, kwargs):
     bound = inspect.signature(forward).bind(*args, **kwargs)
     bound.apply_defaults()
     return bound.args, bound.kwargs
+
+
+def _place(forward, args, kwargs):
+    """Named arguments of a forward that takes ctx, at their places."""
+    import inspect
+
+    bound = inspect.signature(forward).bind(None, *args, **kwargs)
+    return bound.args[1:], bound.kwargs
 
 
 def once_differentiable(fn):

@@ -406,6 +406,8 @@ def gradgradcheck(
         weights = _random_weights(differentiable(func(*inputs)), gen_non_contig_grad_outputs)
     else:
         weights = as_tuple(grad_outputs)
+    if not weights:
+        raise TypeError("gradgradcheck: nothing that the function gives requires grad")
     marks = [is_tensor_like(x) and x.requires_grad for x in inputs + weights]
 
     def gradients(*args):

@@ -16,6 +16,9 @@ __all__ = [
     "vmap",
     "functional_call",
     "stack_module_state",
+    "replace_all_batch_norm_modules_",
+    "debug_unwrap",
+    "functionalize",
 ]
 
 _LAZY = {
@@ -30,6 +33,9 @@ _LAZY = {
     "vmap": "_batch",
     "functional_call": "_modules",
     "stack_module_state": "_modules",
+    "replace_all_batch_norm_modules_": "_modules",
+    "debug_unwrap": "_reverse",
+    "functionalize": "_reverse",
 }
 
 

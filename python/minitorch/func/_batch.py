@@ -4,6 +4,7 @@
 import functools
 
 import minitorch as torch
+from minitorch import _C
 from minitorch.func._tree import flatten, spread
 
 _RANDOM = (
@@ -45,7 +46,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
             if randomness == "same":
                 torch.set_rng_state(state)
             one = rebuild(_sliced(leaves, dims, i))
-            results.append(func(*one, **rebuild_named(_sliced(named, named_dims, i))))
+            with _C._Transform(True):
+                results.append(func(*one, **rebuild_named(_sliced(named, named_dims, i))))
             if randomness == "error" and i == 0 and not torch.equal(state, torch.get_rng_state()):
                 raise RuntimeError(_RANDOM)
         return _stacked(results, out_dims)

@@ -6,36 +6,46 @@ import functools
 
 import minitorch as torch
 from minitorch import _C
-from minitorch.func._reverse import finish, grads_of, jacrev, pick, split_aux, start
-from minitorch.func._tree import check_tensors, flatten, same_structure
+from minitorch.func._reverse import finish, grads_of, jacrev, pick, plain, split_aux, start
+from minitorch.func._tree import check_given, check_real, check_tensors, flatten, same_structure
 
 
-def _dual(func, leaves, rebuild, tangents, has_aux, who):
+_INDEPENDENT = (
+    "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
+    "strict=True."
+)
+
+
+def _dual(func, leaves, rebuild, tangents, has_aux, who, strict, guard):
     """(output, tangents of its leaves, aux) in forward mode."""
     forward_ad = torch.autograd.forward_ad
-    with forward_ad.dual_level():
-        duals = [forward_ad.make_dual(x, t) for x, t in zip(leaves, tangents)]
+    with guard(), forward_ad.dual_level():
+        duals = [_C._adopt(forward_ad.make_dual(plain(x), plain(t))) for x, t in zip(leaves, tangents)]
         output, aux = split_aux(func(*rebuild(duals)), has_aux, who)
         outputs, rebuild_output = flatten(output)
         check_tensors(outputs, who, "the output of f")
         values, derivatives = [], []
         for out in outputs:
             value, tangent = forward_ad.unpack_dual(out)
+            if tangent is None and strict:
+                raise RuntimeError(_INDEPENDENT)
             values.append(value)
             derivatives.append(torch.zeros_like(value) if tangent is None else tangent)
         aux_leaves, rebuild_aux = flatten(aux)
-        plain = [forward_ad.unpack_dual(a)[0] if isinstance(a, torch.Tensor) else a for a in aux_leaves]
-        return rebuild_output(values), rebuild_output(derivatives), rebuild_aux(plain)
+        bare = [forward_ad.unpack_dual(a)[0] if isinstance(a, torch.Tensor) else a for a in aux_leaves]
+        return rebuild_output(values), rebuild_output(derivatives), rebuild_aux(bare)
 
 
-def _twice(func, leaves, rebuild, tangents, has_aux, who):
+def _twice(func, leaves, rebuild, tangents, has_aux, who, strict, guard):
     """The same by two backward passes: the first is linear in its weights, the second differentiates it by them."""
     recording = torch.is_grad_enabled()
-    with torch.enable_grad():
+    with guard(), torch.enable_grad():
         started = start(leaves)
         output, aux = split_aux(func(*rebuild(started)), has_aux, who)
         outputs, rebuild_output = flatten(output)
         check_tensors(outputs, who, "the output of f")
+        if strict and not all(out.requires_grad for out in outputs):
+            raise RuntimeError(_INDEPENDENT)
         weights = [torch.zeros_like(out, requires_grad=True) for out in outputs]
         grads = grads_of(outputs, started, weights)
         derivatives = grads_of(grads, weights, list(tangents))
@@ -43,7 +53,7 @@ def _twice(func, leaves, rebuild, tangents, has_aux, who):
     return [finish(tree, own, recording) for tree in (output, rebuild_output(derivatives), aux)]
 
 
-def _along(func, primals, tangents, has_aux, who):
+def _along(func, primals, tangents, has_aux, who, strict=False, guard=_C._Transform):
     leaves, rebuild = flatten(primals)
     directions, _ = flatten(tangents)
     check_tensors(leaves, who, "primals")
@@ -55,7 +65,7 @@ def _along(func, primals, tangents, has_aux, who):
                 % (who, tuple(x.shape), tuple(t.shape))
             )
     free = torch.autograd.forward_ad._current_level < 0 and _C._is_fwd_grad_enabled()
-    return (_dual if free else _twice)(func, leaves, rebuild, directions, has_aux, who)
+    return (_dual if free else _twice)(func, leaves, rebuild, directions, has_aux, who, strict, guard)
 
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
@@ -81,7 +91,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
             "%s: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
             "tensors, tangents also must be." % who
         )
-    output, product, aux = _along(func, primals, tangents, has_aux, who)
+    output, product, aux = _along(func, primals, tangents, has_aux, who, strict)
     return (output, product, aux) if has_aux else (output, product)
 
 
@@ -97,7 +107,7 @@ def _basis(leaves):
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     """jacfwd(func, argnums=0, has_aux=False, *, randomness='error') -> function that gives the Jacobian of func.
 
-    By one run of func per element of the arguments; else as `jacrev`.
+    By one run of func per element of the arguments; else as `jacrev`. RuntimeError for complex arguments or outputs.
 
     Example::
 
@@ -106,29 +116,41 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
                 [0., 4.]])
     """
 
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(
+            "Only allowed values for randomness are 'error', 'different', or 'same'. Got %s" % randomness
+        )
+
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
         who = "jacfwd(f)(*args)"
         chosen, replace = pick(args, argnums, who)
         leaves, rebuild = flatten(chosen)
-        check_tensors(leaves, who, "the arguments at argnums")
+        check_given(leaves)
+        check_real(leaves, "jacfwd", "inputs")
 
         def of_leaves(*values):
             return func(*replace(rebuild(list(values))), **kwargs)
 
-        columns, output, aux = [], None, None
-        for directions in _basis(leaves):
-            output, product, aux = _along(of_leaves, tuple(leaves), tuple(directions), has_aux, who)
-            columns.append(flatten(product)[0])
-        if output is None:
-            output, aux = split_aux(of_leaves(*leaves), has_aux, who)
-        outputs, rebuild_output = flatten(output)
-        matrix = rebuild_output(
-            [rebuild(_assemble(columns, k, out, leaves)) for k, out in enumerate(outputs)]
-        )
+        outputs, rebuild_output, parts, aux = jacobians(of_leaves, leaves, has_aux, who)
+        check_real(outputs, "jacfwd", "outputs")
+        matrix = rebuild_output([rebuild(part) for part in parts])
         return (matrix, aux) if has_aux else matrix
 
     return wrapper
+
+
+def jacobians(func, leaves, has_aux=False, who="jacobian", guard=_C._Transform):
+    """(outputs of func, what makes a tree of such, for each the list of its Jacobians by the leaves, aux)"""
+    columns, output, aux = [], None, None
+    for directions in _basis(leaves):
+        output, product, aux = _along(func, tuple(leaves), tuple(directions), has_aux, who, guard=guard)
+        columns.append(flatten(product)[0])
+    if output is None:
+        output, aux = split_aux(func(*leaves), has_aux, who)
+    outputs, rebuild_output = flatten(output)
+    parts = [_assemble(columns, k, out, leaves) for k, out in enumerate(outputs)]
+    return outputs, rebuild_output, parts, aux
 
 
 def _assemble(columns, k, out, leaves):
@@ -167,9 +189,9 @@ def linearize(func, *primals):
     """
     who = "linearize(f, *primals)"
     leaves, rebuild = flatten(primals)
-    check_tensors(leaves, who, "primals")
+    check_given(leaves)
     recording = torch.is_grad_enabled()
-    with torch.enable_grad():
+    with _C._Transform(), torch.enable_grad():
         started = start(leaves)
         output = func(*rebuild(started))
         outputs, rebuild_output = flatten(output)

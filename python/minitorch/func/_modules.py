@@ -44,7 +44,7 @@ def functional_call(
     """functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False)
 
     module(*args, **kwargs) with other tensors in the place of its parameters and buffers: a dict by name, or several.  The
-    module is as before afterwards.  `tie_weights`: a tensor that has two names in the module is replaced under both.
+    module is as before afterwards; what it has put in the place of a buffer is in the dict then.  `tie_weights`: a tensor that has two names in the module is replaced under both.
     `strict`: all names must be there and no others (RuntimeError).
 
     Example::
@@ -86,11 +86,13 @@ def functional_call(
                 continue
             owner, last = _owner(module, name)
             table = _table(owner, last)
-            replaced.append((table, last, table[last]))
+            replaced.append((table, last, name, table[last]))
             table[last] = tensor
         return module(*args, **(kwargs or {}))
     finally:
-        for table, last, old in reversed(replaced):
+        for table, last, name, old in reversed(replaced):
+            if name in given and isinstance(parameter_and_buffer_dicts, dict):
+                parameter_and_buffer_dicts[name] = table[last]
             table[last] = old
 
 
@@ -136,3 +138,21 @@ def stack_module_state(models):
     for name, _ in models[0].named_buffers():
         buffers[name] = torch.stack([dict(m.named_buffers())[name] for m in models])
     return params, buffers
+
+
+def replace_all_batch_norm_modules_(root):
+    """replace_all_batch_norm_modules_(root) -> root
+
+    Batch norms in the module `root`, itself included, forget their running statistics, which transforms may not change: they
+    use those of the batch.
+
+    Example::
+
+        >>> torch.func.replace_all_batch_norm_modules_(torch.nn.BatchNorm1d(2)).track_running_stats
+        False
+    """
+    for module in root.modules():
+        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

@@ -5,12 +5,24 @@ it where there is one; results lose their history when it leads to nothing but t
 import functools
 
 import minitorch as torch
-from minitorch.func._tree import check_tensors, flatten, same_structure
+from minitorch import _C
+from minitorch.func._tree import check_given, check_real, check_tensors, flatten, same_structure
 
 
 def start(leaves):
     """Tensors to differentiate by: views of those that have a history, new leaves else.  Tangents stay."""
-    return [x.view_as(x) if x.requires_grad else _without_history(x).requires_grad_() for x in leaves]
+    return [_C._adopt(x.view_as(x) if x.requires_grad else _new_leaf(x)) for x in leaves]
+
+
+def _new_leaf(tensor):
+    leaf = _without_history(plain(tensor))
+    leaf.requires_grad = True
+    return leaf
+
+
+def plain(tensor):
+    """The tensor; a copy of an inference tensor, which could not be saved."""
+    return tensor.clone() if tensor.is_inference() and not torch.is_inference_mode_enabled() else tensor
 
 
 def _without_history(tensor):
@@ -55,6 +67,8 @@ def finish(tree, started, recording):
 def pick(args, argnums, who):
     """(the arguments at argnums, as a tree; a function that puts others in their place)."""
     numbers = (argnums,) if isinstance(argnums, int) else argnums
+    if numbers == ():
+        raise RuntimeError("argnums must be non-empty")
     if not isinstance(numbers, tuple) or not all(isinstance(n, int) for n in numbers):
         raise RuntimeError("argnum must be int or Tuple[int], got %r" % (argnums,))
     for n in numbers:
@@ -89,7 +103,7 @@ def _call(func, args, kwargs, argnums, has_aux, who):
     """(starts of the arguments at argnums, what makes a tree of such, output, aux) of a call that is recorded."""
     chosen, replace = pick(args, argnums, who)
     leaves, rebuild = flatten(chosen)
-    check_tensors(leaves, who, "the arguments at argnums")
+    check_given(leaves)
     started = start(leaves)
     output, aux = split_aux(func(*replace(rebuild(started)), **kwargs), has_aux, who)
     return started, rebuild, output, aux
@@ -126,7 +140,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
     def wrapper(*args, **kwargs):
         who = "grad_and_value(f)(*args)"
         recording = torch.is_grad_enabled()
-        with torch.enable_grad():
+        with _C._Transform(), torch.enable_grad():
             started, rebuild, output, aux = _call(func, args, kwargs, argnums, has_aux, who)
             if not isinstance(output, torch.Tensor):
                 raise RuntimeError("%s: Expected f(*args) to return a Tensor, got %s" % (who, type(output)))
@@ -180,8 +194,8 @@ def vjp(func, *primals, has_aux=False):
     who = "vjp(f, *primals)"
     recording = torch.is_grad_enabled()
     leaves, rebuild = flatten(primals)
-    check_tensors(leaves, who, "primals")
-    with torch.enable_grad():
+    check_given(leaves)
+    with _C._Transform(), torch.enable_grad():
         started = start(leaves)
         output, aux = split_aux(func(*rebuild(started)), has_aux, who)
     outputs, _ = flatten(output)
@@ -194,7 +208,7 @@ def vjp(func, *primals, has_aux=False):
                 "cotangents: %s, primal output: %s" % (type(cotangents), type(output))
             )
         mode = torch.is_grad_enabled() if create_graph is None else create_graph
-        weights, _ = flatten(cotangents)
+        weights = [plain(w) for w in flatten(cotangents)[0]]
         with torch.enable_grad():
             grads = grads_of(outputs, started, weights, retain_graph)
         result = rebuild(finish(grads, started, mode))
@@ -235,12 +249,29 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     def wrapper(*args, **kwargs):
         who = "jacrev(f)(*args)"
         recording = torch.is_grad_enabled()
-        with torch.enable_grad():
+        with _C._Transform(), torch.enable_grad():
             started, rebuild, output, aux = _call(func, args, kwargs, argnums, has_aux, who)
             outputs, rebuild_output = flatten(output)
             check_tensors(outputs, who, "the output of f")
+            check_real(started, "jacrev", "inputs")
+            check_real(outputs, "jacrev", "outputs")
             matrix = rebuild_output([rebuild(_rows(out, started)) for out in outputs])
         matrix = finish(matrix, started, recording)
         return (matrix, finish(aux, started, recording)) if has_aux else matrix
 
     return wrapper
+
+
+def debug_unwrap(tensor, *, recurse=True):
+    """debug_unwrap(tensor, *, recurse=True) -> Tensor
+
+    The tensor without what a transform wraps it in: nothing here, so it is the tensor itself. TypeError for other objects.
+    """
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError("debug_unwrap(): argument must be Tensor, not %s" % type(tensor).__name__)
+    return tensor
+
+
+def functionalize(func, *, remove="mutations"):
+    """functionalize(func, *, remove='mutations'): not supported, NotImplementedError."""
+    raise NotImplementedError("torch.func.functionalize: programs are not rewritten without in-place changes")

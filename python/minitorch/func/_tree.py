@@ -31,3 +31,20 @@ def check_tensors(leaves, who, what):
             raise RuntimeError(
                 "%s: Expected %s to only contain Tensors, got unsupported type %s." % (who, what, type(leaf))
             )
+
+
+def check_given(leaves):
+    """The arguments to differentiate by must be tensors."""
+    for leaf in leaves:
+        if not isinstance(leaf, torch.Tensor):
+            raise ValueError("Thing passed to transform API must be Tensor, got %s" % type(leaf))
+
+
+def check_real(leaves, who, what):
+    """Jacobians are of real functions."""
+    for i, leaf in enumerate(leaves):
+        if leaf.is_complex():
+            raise RuntimeError(
+                "%s: Expected all %s to be real but received complex tensor at flattened input idx: %d"
+                % (who, what, i)
+            )

@@ -1,0 +1,277 @@
+"""Gradients where values are NaN, infinite, tied or zero."""
+
+import math
+
+import pytest
+
+nan, inf = math.nan, math.inf
+
+
+def same(got, want):
+    return len(got) == len(want) and all(
+        a == b or (a != a and b != b) or abs(a - b) <= 1e-5 for a, b in zip(got, want)
+    )
+
+
+def slopes(torch, f, values, dtype=None):
+    """First derivatives of the sum of f, and the second ones of their sum."""
+    x = torch.tensor(values, dtype=dtype or torch.float64, requires_grad=True)
+    (first,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x, allow_unused=True)
+    return first.tolist(), (torch.zeros_like(x) if second is None else second.clone()).tolist()
+
+
+@pytest.mark.item("M5.72")
+def test_losses_keep_nan(torch):
+    F = torch.nn.functional
+    ones = torch.ones(5, dtype=torch.float64)
+    values = [nan, 0.5, 2.0, 0.0, 4.0]
+    for dtype in (torch.float32, torch.float64):
+        first, second = slopes(
+            torch, lambda x: F.smooth_l1_loss(x, ones.to(x.dtype), reduction="none"), values, dtype
+        )
+        assert same(first, [nan, -0.5, 1, -1, 1]) and same(second, [0, 1, 0, 0, 0])
+        first, second = slopes(
+            torch, lambda x: F.huber_loss(x, ones.to(x.dtype), reduction="none"), values, dtype
+        )
+        assert same(first, [nan, -0.5, 1, -1, 1]) and same(second, [0, 1, 0, 0, 0])
+
+
+@pytest.mark.item("M5.72")
+@pytest.mark.parametrize(
+    "p, values, first, second",
+    [
+        (3, [0, 0, 0], [0, 0, 0], [0, 0, 0]),
+        (5, [0, 0, 0], [0, 0, 0], [0, 0, 0]),
+        (2, [0, 0, 0], [0, 0, 0], [nan, nan, nan]),
+        (0.5, [1, -1, 0], [2, -2, 0], [-1, -1, nan]),
+        (1.5, [1, -1, 0], [0.7937005, -0.7937005, 0], [0.3968503, 0.3968503, nan]),
+        (0.5, [inf, 1, 0], [nan, inf, nan], [nan, nan, nan]),
+        (3, [inf, 1, 0], [nan, 0, 0], [nan, nan, nan]),
+        (3, [1, 2, 2], [0.1512519, 0.6050074, 0.6050074], [0.1423547, -0.0355886, -0.0355886]),
+        (inf, [nan, 1, 2], [0, 0, 0], [0, 0, 0]),
+        (-inf, [nan, 1, 2], [0, 0, 0], [0, 0, 0]),
+        (inf, [1, -2, 2], [0, -0.5, 0.5], [0, 0, 0]),
+    ],
+)
+def test_norms(torch, p, values, first, second):
+    for norm in (lambda x: x.norm(p), lambda x: torch.linalg.vector_norm(x, p)):
+        got = slopes(torch, norm, [float(v) for v in values])
+        assert same(got[0], first) and same(got[1], second), got
+
+
+@pytest.mark.item("M5.72")
+def test_norm_0_has_no_gradient(torch):
+    x = torch.tensor([1.0, 0.0, 2.0], requires_grad=True)
+    y = x.norm(0)
+    assert y.requires_grad
+    y.backward()
+    assert x.grad is None
+
+
+@pytest.mark.item("M5.72")
+@pytest.mark.parametrize(
+    "values, first, weighted, second",
+    [
+        ([nan, 0.5, 2], [nan, nan, nan], [nan, nan, nan], [nan, nan, nan]),
+        ([inf, 2, 0], [nan, inf, inf], None, None),
+        ([0, inf, 3], [inf, 0, 0], None, None),
+        ([2, nan, 3], [nan, nan, nan], [nan, nan, nan], [nan, nan, nan]),
+        ([2, 0, nan], [1, nan, 0], [nan, nan, 0], [nan, nan, 4]),
+        ([0, 0, nan], [1, 0, 0], [nan, nan, 0], [nan, nan, 0]),
+        ([2, 3, 4], [16, 10, 6], [27, 18, 12], [15, 13, 10]),
+        ([2, 0, 4], [1, 10, 0], [0, 18, 0], [9, 13, 4]),
+    ],
+)
+def test_running_products(torch, values, first, weighted, second):
+    x = torch.tensor([float(v) for v in values], requires_grad=True)
+    x.cumprod(0).sum().backward()
+    assert same(x.grad.tolist(), first), x.grad
+    if (
+        weighted is None
+    ):  # products of zero and infinity: PyTorch's second order depends on how they are grouped
+        return
+    got = slopes(
+        torch, lambda t: t.cumprod(0) * torch.tensor([0.0, 1, 2]), [float(v) for v in values], torch.float32
+    )
+    assert same(got[0], weighted) and same(got[1], second), got
+
+
+@pytest.mark.item("M5.72")
+def test_zeros_in_running_products_of_matrices(torch):
+    x = torch.tensor([[1.0, 0.0, 2.0, 3.0], [2.0, 5.0, 0.0, 0.0], [2.0, 1.0, 3.0, 1.0]], dtype=torch.float64)
+    for dim in (0, 1):
+        a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
+        weights = torch.arange(1.0, 13.0, dtype=torch.float64).view(3, 4)
+        (a.cumprod(dim) * weights).sum().backward()
+        (g,) = torch.autograd.grad((b.cumprod(dim) * weights).sum(), b, create_graph=True)
+        assert torch.equal(a.grad, g)
+
+
+@pytest.mark.item("M5.72")
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extremes_that_are_nowhere(torch, name):
+    """The values were replaced behind autograd's back."""
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * 1
+    extreme = getattr(y, name)()
+    y.data.zero_()
+    extreme.backward()
+    assert x.grad.tolist() == [0, 0, 0]
+
+
+@pytest.mark.item("M5.70")
+def test_set_has_no_derivative(torch):
+    x = torch.ones(3, requires_grad=True)
+    makers = (
+        lambda: (x * 2).set_(torch.zeros(3)),
+        lambda: torch.zeros(3).set_(x),
+        lambda: (x * 2).set_(),
+        lambda: (x * 2).set_(torch.zeros(3).untyped_storage()),
+        lambda: torch.zeros(3).set_(x.detach()).set_(x),
+    )
+    for make in makers:
+        y = make()
+        assert y.requires_grad and y.grad_fn.name() == "torch::autograd::NotImplemented"
+        with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
+            y.sum().backward()
+    base = x * 2
+    base[:2].set_(torch.zeros(2))
+    with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
+        base.sum().backward()
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        torch.ones(3, requires_grad=True).set_(torch.zeros(3))
+    with torch.no_grad():
+        assert torch.ones(3, requires_grad=True).set_(torch.zeros(4)).requires_grad
+    assert not torch.zeros(3).set_(torch.ones(2)).requires_grad
+
+
+@pytest.mark.item("M5.70")
+def test_leaves_that_may_be_written(torch):
+    ones = torch.ones(3)
+    for name, want in (("logical_and", 1), ("logical_or", 1), ("logical_xor", 0)):
+        x = torch.ones(3, requires_grad=True)
+        assert (
+            getattr(x, name + "_")(ones) is x and x.tolist() == [want] * 3 and x.is_leaf and x.requires_grad
+        )
+    x = torch.ones(3, requires_grad=True)
+    assert x.logical_not_().tolist() == [0, 0, 0] and x.requires_grad
+    with torch.inference_mode():
+        x = torch.ones(3, requires_grad=True).clone()
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    with torch.inference_mode():
+        assert x.resize_(2).shape == (2,) and x.requires_grad
+        assert x.detach_() is x and x.requires_grad
+        assert y.detach_() is y and y.requires_grad
+    with pytest.raises(RuntimeError, match="cannot resize variables that require grad"):
+        x.resize_(3)
+
+
+@pytest.mark.item("M5.81")
+def test_factories_into_leaves(torch):
+    factories = {
+        "ones": lambda out: torch.ones(3, out=out),
+        "zeros": lambda out: torch.zeros(3, out=out),
+        "full": lambda out: torch.full((3,), 2.0, out=out),
+        "arange": lambda out: torch.arange(3.0, out=out),
+        "linspace": lambda out: torch.linspace(0, 1, 3, out=out),
+        "rand": lambda out: torch.rand(3, out=out),
+    }
+    for name, make in factories.items():
+        x = torch.ones(3, requires_grad=True)
+        with torch.no_grad():
+            assert make(x) is x and not x.requires_grad, name
+    x = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        torch.add(torch.ones(3), 1, out=x)
+    assert x.requires_grad and x.tolist() == [2, 2, 2]
+    y = torch.ones(3)
+    assert torch.ones(3, out=y, requires_grad=True) is y and y.requires_grad
+
+
+@pytest.mark.item("M5.72")
+def test_arguments_without_a_derivative(torch):
+    F = torch.nn.functional
+    p, ones = torch.full((3,), 0.25, requires_grad=True), torch.ones(3)
+    w = torch.ones(3, requires_grad=True)
+    for call, what in (
+        (lambda: F.binary_cross_entropy(p, ones, weight=w), "weight"),
+        (lambda: F.binary_cross_entropy(p.detach(), ones, weight=w), "weight"),
+        (lambda: F.binary_cross_entropy_with_logits(p, ones, weight=w), "weight"),
+        (lambda: F.binary_cross_entropy_with_logits(p, ones, pos_weight=w), "pos_weight"),
+        (lambda: F.soft_margin_loss(p, w), "target"),
+    ):
+        with pytest.raises(RuntimeError, match="not differentiable with respect to argument '%s'" % what):
+            call()
+    with torch.no_grad():
+        assert F.binary_cross_entropy_with_logits(p, ones, pos_weight=w).item() > 0
+    with pytest.raises(
+        RuntimeError, match="nan_to_num does not support automatic differentiation for outputs with"
+    ):
+        torch.ones(2, dtype=torch.complex64, requires_grad=True).nan_to_num()
+
+
+@pytest.mark.item("M5.83")
+def test_switches_are_bools_or_ints(torch):
+    x = torch.ones(2, requires_grad=True)
+    for name in ("retain_graph", "create_graph"):
+        with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+            (x * 2).sum().backward(**{name: "yes"})
+        with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+            torch.autograd.grad((x * 2).sum(), x, **{name: "yes"})
+    (x * 2).sum().backward(retain_graph=1)
+    assert x.grad.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+        (x * 2).sum().backward(inputs=[torch.ones(1)])
+    with pytest.raises(TypeError, match="_register_hook_dict expected a variable"):
+        (x * 2).grad_fn._register_hook_dict(3)
+
+
+@pytest.mark.item("M5.80")
+def test_copies_of_grad_mode_objects(torch):
+    import copy
+    import pickle
+
+    for make in (torch.no_grad, torch.enable_grad):
+        for again in (copy.deepcopy(make()), copy.copy(make()), pickle.loads(pickle.dumps(make()))):
+            assert type(again) is make
+            with torch.set_grad_enabled(make is torch.no_grad):
+                with again:
+                    assert torch.is_grad_enabled() == (make is torch.enable_grad)
+
+
+@pytest.mark.item("M5.90")
+@pytest.mark.item("M5.92")
+def test_named_arguments_and_own_needs(torch):
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b=3):
+            ctx.needs_input_grad = ("mine",)
+            return a * b
+
+        @staticmethod
+        def backward(ctx, g):
+            assert ctx.needs_input_grad == ("mine",)
+            return g * 3
+
+    x = torch.ones(2, requires_grad=True)
+    y = Scale.apply(a=x)
+    assert y.tolist() == [3, 3]
+    y.sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    y = Scale.apply(x, b=2)
+    assert y.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match=r"incorrect number of gradients \(expected 2, got 1\)"):
+        y.sum().backward()
+
+
+@pytest.mark.item("M5.112")
+@pytest.mark.parametrize("value", [None, 3, "q"])
+def test_gradcheck_of_no_tensors(torch, value):
+    x = torch.rand(2, dtype=torch.float64, requires_grad=True)
+    for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
+        with pytest.raises(AttributeError):
+            check(lambda t: value, (x,))
+    with pytest.raises(TypeError):
+        torch.autograd.gradgradcheck(lambda t: t.detach(), (x,))

@@ -1,0 +1,225 @@
+"""torch.func: what the function of a transform must not do, and arguments that are refused."""
+
+import importlib
+
+import pytest
+
+
+@pytest.fixture
+def func(torch):
+    return importlib.import_module(torch.__name__ + ".func")
+
+
+def transforms(torch, func):
+    ones = torch.ones(3)
+    yield lambda f: func.grad(lambda x: f(x).sum())(ones)
+    yield lambda f: func.vjp(f, ones)
+    yield lambda f: func.jvp(f, (ones,), (ones,))
+    yield lambda f: func.jacfwd(f)(ones)
+    yield lambda f: func.jacrev(f)(ones)
+    yield lambda f: func.grad(lambda y: func.jvp(f, (y,), (ones,))[1].sum())(ones)
+
+
+WRITES = {
+    "add_": lambda q, x: q.add_(x),
+    "+=": lambda q, x: q.__iadd__(x),
+    "number": lambda q, x: q.mul_(2) * x,
+    "zero_": lambda q, x: q.zero_() * x,
+    "copy_": lambda q, x: q.copy_(x),
+    "random": lambda q, x: q.uniform_() * x,
+    "view": lambda q, x: q.view(3).add_(x),
+    "data": lambda q, x: q.data.add_(1) * x,
+    "detach": lambda q, x: q.detach().add_(1) * x,
+    "item": lambda q, x: (q.__setitem__(0, x[0]), q + x)[1],
+    "slice": lambda q, x: (q.__setitem__(slice(0, 2), x[:2]), q + x)[1],
+    "mask": lambda q, x: (q.__setitem__(x > 0, x[0]), q + x)[1],
+    "relu_": lambda q, x: q.relu_() * x,
+    "resize_": lambda q, x: q.resize_(3) * x,
+    "set_": lambda q, x: q.set_(q.new_ones(3)) * x,
+}
+
+
+@pytest.mark.item("M5.113")
+@pytest.mark.parametrize("name", WRITES)
+def test_captured_tensors_are_not_written(torch, func, name):
+    for transform in transforms(torch, func):
+        q = torch.full((3,), 2.0)
+        version = q._version
+        with pytest.raises(RuntimeError, match=r"in-place operation \(aten::.*mutate a captured Tensor"):
+            transform(lambda x: WRITES[name](q, x))
+        assert q.tolist() == [2, 2, 2] and q._version == version and not q.requires_grad
+        q.add_(1)  # outside it may be written
+        assert q.tolist() == [3, 3, 3]
+
+
+@pytest.mark.item("M5.113")
+def test_own_tensors_are_written(torch, func):
+    x = torch.tensor([1.0, 2.0, 3.0])
+    for f, slope in (
+        (lambda t: torch.zeros(3).add_(t), 1),
+        (lambda t: (t * 2).mul_(3), 6),
+        (lambda t: t.clone().view(3).mul_(2), 2),
+        (lambda t: torch.zeros(3).index_put_((torch.arange(3),), t), 1),
+    ):
+        assert func.grad(lambda t: f(t).sum())(x).tolist() == [slope] * 3
+        assert func.jvp(f, (x,), (torch.ones(3),))[1].tolist() == [slope] * 3
+    inner = lambda y: func.grad(lambda t: (t**3).sum())(y).add_(y).sum()  # noqa: E731
+    assert func.grad(inner)(x).tolist() == [7, 13, 19]  # 6 y + 1
+    inner = lambda y: func.jvp(lambda t: t**2, (y,), (y,))[1].add_(y).sum()  # noqa: E731
+    assert func.grad(inner)(x).tolist() == [5, 9, 13]  # 4 y + 1
+
+
+@pytest.mark.item("M5.113")
+def test_tensors_of_an_outer_transform_are_captured(torch, func):
+    def outer(y):
+        z = y * 1
+        return func.grad(lambda x: z.add_(x).sum())(y).sum()
+
+    with pytest.raises(RuntimeError, match="mutate a captured Tensor"):
+        func.grad(outer)(torch.ones(3))
+
+
+@pytest.mark.item("M5.113")
+def test_batch_norm_in_training(torch, func):
+    layer = torch.nn.BatchNorm1d(2)
+    x = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
+    with pytest.raises(RuntimeError, match="mutate a captured Tensor"):
+        func.grad(lambda t: layer(t).sum())(x)
+    assert layer.num_batches_tracked.item() == 0 and layer.running_mean.tolist() == [0, 0]
+    assert func.replace_all_batch_norm_modules_(layer) is layer and layer.running_mean is None
+    assert func.grad(lambda t: layer(t).sum())(x).shape == x.shape
+
+
+@pytest.mark.item("M5.113")
+def test_what_a_transformed_function_must_not_do(torch, func):
+    x, w = torch.ones(3), torch.ones(3, requires_grad=True)
+
+    class OldStyle(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    maps = [lambda f: func.grad(lambda t: f(t).sum())(x), lambda f: func.vmap(f)(x)]
+    for transform in maps:
+        with pytest.raises(RuntimeError, match=r"backward\(\) called inside a functorch transform"):
+            transform(lambda t: ((w * 2).sum().backward(), t)[1])
+        assert w.grad is None
+        with pytest.raises(RuntimeError, match=r"call Tensor.requires_grad_\(\).*inside of a function being"):
+            transform(lambda t: t.requires_grad_())
+        with pytest.raises(RuntimeError, match="must override the setup_context staticmethod"):
+            transform(OldStyle.apply)
+    assert func.grad(lambda t: (torch.ones(3, requires_grad=True) * t).sum())(x).tolist() == [1, 1, 1]
+    OldStyle.apply(w).sum().backward()  # the refusals are over
+    assert w.grad.tolist() == [2, 2, 2] and torch.ones(1).requires_grad_().requires_grad
+
+
+@pytest.mark.item("M5.113")
+def test_refused_arguments(torch, func):
+    x, c = torch.ones(3), torch.ones(2, dtype=torch.complex64)
+    for name in ("grad", "jacrev"):
+        with pytest.raises(
+            ValueError, match="Thing passed to transform API must be Tensor, got <class 'float'>"
+        ):
+            getattr(func, name)(lambda t: t * 2)(2.0)
+    with pytest.raises(ValueError, match="Thing passed to transform API must be Tensor"):
+        func.vjp(lambda t: t * 2, 2.0)
+    for name in ("grad", "jacrev", "jacfwd"):
+        with pytest.raises(RuntimeError, match="argnums must be non-empty"):
+            getattr(func, name)(lambda t: t.sum(), argnums=())(x)
+    with pytest.raises(RuntimeError, match="Only allowed values for randomness are"):
+        func.jacfwd(lambda t: t, randomness="q")(x)
+    for name in ("jacrev", "jacfwd", "hessian"):
+        with pytest.raises(RuntimeError, match="Expected all inputs to be real but received complex tensor"):
+            getattr(func, name)(lambda t: (t * t.conj()).real.sum())(c)
+    for name in ("jacrev", "jacfwd"):
+        with pytest.raises(RuntimeError, match="Expected all outputs to be real but received complex tensor"):
+            getattr(func, name)(lambda t: t * 1j)(x)
+    with pytest.raises(RuntimeError, match="strict=True.*independent of the inputs"):
+        func.jvp(lambda t: torch.ones(1), (x,), (x,), strict=True)
+    assert func.jvp(lambda t: torch.ones(1), (x,), (x,))[1].tolist() == [0]
+
+
+@pytest.mark.item("M5.82")
+@pytest.mark.item("M5.113")
+def test_inference_tensors(torch, func):
+    with torch.inference_mode():
+        x = torch.tensor([1.0, 2.0])
+    cube = lambda t: t**3  # noqa: E731
+    assert func.grad(lambda t: cube(t).sum())(x).tolist() == [3, 12]
+    assert func.jvp(cube, (x,), (x,))[1].tolist() == [3, 24]
+    assert func.vjp(cube, x)[1](x)[0].tolist() == [3, 24]
+    assert func.jacfwd(cube)(x).tolist() == func.jacrev(cube)(x).tolist() == [[3, 0], [0, 12]]
+    assert func.hessian(lambda t: cube(t).sum())(x).tolist() == [[6, 0], [0, 12]]
+    assert func.vjp(cube, torch.ones(2))[1](x)[0].tolist() == [3, 6]
+
+
+@pytest.mark.item("M5.113")
+def test_buffers_that_a_module_replaces(torch, func):
+    class Counter(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(1))
+
+        def forward(self, x):
+            self.count = self.count + 1
+            return x + self.count
+
+    module, state = Counter(), {"count": torch.full((1,), 5.0)}
+    assert func.functional_call(module, state, torch.zeros(1)).tolist() == [6]
+    assert module.count.tolist() == [0] and state["count"].tolist() == [6]
+
+
+@pytest.mark.item("M5.113")
+def test_hessian_of_complex_arguments(torch):
+    functional = torch.autograd.functional
+    f = lambda z: (z * z.conj()).real.sum()  # noqa: E731
+    z = torch.ones(2, dtype=torch.complex64)
+    assert functional.hessian(f, z, vectorize=True).tolist() == [[2, 0], [0, 2]]
+    with pytest.raises(RuntimeError, match="only for real scalar outputs"):
+        functional.hessian(f, z)
+    x = torch.tensor([1.0, 2.0])
+    g = lambda t: (t**3).sum()  # noqa: E731
+    assert functional.hessian(g, x, vectorize=True, outer_jacobian_strategy="forward-mode").tolist() == [
+        [6, 0],
+        [0, 12],
+    ]
+    assert functional.jacobian(lambda t: t * t, z, vectorize=True, strategy="forward-mode").tolist() == [
+        [2, 0],
+        [0, 2],
+    ]
+
+
+@pytest.mark.item("M5.114")
+def test_tangents_that_are_refused(torch):
+    forward_ad = torch.autograd.forward_ad
+    x = torch.ones(2)
+
+    def along(out, tangent, constant=False):
+        class F(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, t):
+                result = out(t)
+                if constant:
+                    ctx.mark_non_differentiable(result)
+                return result
+
+            @staticmethod
+            def jvp(ctx, t):
+                return tangent(t)
+
+        return forward_ad.unpack_dual(F.apply(forward_ad.make_dual(x, x))).tangent
+
+    with forward_ad.dual_level():
+        with pytest.raises(RuntimeError, match="itself has a forward gradient at the same level"):
+            forward_ad.make_dual(x, forward_ad.make_dual(x, x))
+        for out, constant in ((lambda t: t.long(), False), (lambda t: t * 2, True)):
+            with pytest.raises(
+                RuntimeError, match="jvp returned a gradient at position 0.*not a differentiable"
+            ):
+                along(out, lambda t: t, constant)
+            assert along(out, lambda t: None, constant) is None
+        assert along(lambda t: t * 2, lambda t: t * 2).tolist() == [2, 2]
