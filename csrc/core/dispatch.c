@@ -278,7 +278,8 @@ MT_COLD static int check_captured(const mt_call *call, bool writes)
     bool in_place = call->variant == MT_VARIANT_INPLACE;
 
     if (!writes || call->variant == MT_VARIANT_OUT || self->kind != MT_ARG_TENSOR || !self->v.tensor ||
-        self->v.tensor->born >= mt_thread.captured || (mt_thread.exclude & MT_KEYS_DUAL))
+        (self->v.tensor->flags & MT_FLAG_ADOPTED) || self->v.tensor->storage->born >= mt_thread.captured ||
+        (mt_thread.exclude & MT_KEYS_DUAL))
         return 0;
     return mt_error_set(
         MT_ERR_RUNTIME,

@@ -173,8 +173,9 @@ enum {
                                  kernel; asks nothing of floating operands without numbers */
     MT_OPF_RETURNS_LIST = 16384, /* writes the tensors of the list that is argument 0, and returns that list */
     MT_OPF_ANY_MEMORY = 32768,   /* out= may overlap itself and the arguments: the kernel writes apart from them */
-    MT_OPF_UNLISTED = 65536,     /* overridable, but PyTorch's lists leave the function out, of a private name the method too */
-    MT_OPF_ROW_MAJOR = 8192,     /* pointwise: new results are contiguous whatever the operands are */
+    MT_OPF_UNLISTED =
+        65536, /* overridable, but PyTorch's lists leave the function out, of a private name the method too */
+    MT_OPF_ROW_MAJOR = 8192, /* pointwise: new results are contiguous whatever the operands are */
 };
 
 /* Pointwise: how operands, promotion and loop are chosen. */

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "core/dispatch.h"
 
 enum { INLINE_BYTES = 16, KEEP_FREE = 32768 };
 
@@ -33,6 +34,7 @@ int mt_storage_new_header(mt_storage **out, size_t nbytes, mt_device device)
     s->data = NULL;
     s->nbytes = nbytes;
     s->pins = 0;
+    s->born = mt_thread.born;
     s->deleter = NULL;
     s->ctx = NULL;
     s->py = NULL;

@@ -39,6 +39,7 @@ typedef struct mt_storage {
     void *data; /* NULL for meta and for empty storages */
     size_t nbytes;
     uint32_t pins;
+    uint32_t born;       /* mt_thread.born when it was made: tells what a transform captured from what it made */
     mt_deleter *deleter; /* NULL: memory from the device's allocator */
     void *ctx;           /* the deleter's argument; of HELD storages an mt_cow */
     /* the Python object, borrowed or owned as for tensors (core/tensor.h); cleared by it */

@@ -55,7 +55,6 @@ static inline int new_header(mt_tensor **out, mt_dtype dtype, int ndim, mt_devic
     t->flags = mt_thread.inference_mode ? MT_FLAG_INFERENCE : 0;
     t->keys = (uint16_t)MT_KEY_BIT((unsigned)device.type);
     t->own_version = 0;
-    t->born = mt_thread.born;
     t->offset = 0;
     t->storage = NULL;
     t->version = NULL;
@@ -245,7 +244,7 @@ static int share_version(mt_version **out, mt_tensor *t)
 }
 
 /* What views and aliases take over from their source. */
-enum { INHERITED = MT_FLAG_CONJ | MT_FLAG_NEG | MT_FLAG_INFERENCE };
+enum { INHERITED = MT_FLAG_CONJ | MT_FLAG_NEG | MT_FLAG_INFERENCE | MT_FLAG_ADOPTED };
 
 static MT_ALWAYS_INLINE int new_sharing(mt_tensor **out, mt_tensor *t, mt_dtype dtype, int ndim, bool with_version)
 {
@@ -259,7 +258,6 @@ static MT_ALWAYS_INLINE int new_sharing(mt_tensor **out, mt_tensor *t, mt_dtype 
         return -1;
     }
     v->flags = t->flags & INHERITED;
-    v->born = t->born;
     v->storage = mt_storage_ref(t->storage);
     *out = v;
     return 0;

@@ -40,6 +40,7 @@ enum {
     MT_FLAG_NO_GRAD_VIEW = 2048,   /* made in no_grad mode */
     MT_FLAG_INFERENCE_VIEW = 4096, /* view of a normal tensor, made in inference mode */
     MT_FLAG_CUSTOM_VIEW = 8192,    /* made inside a custom Function */
+    MT_FLAG_ADOPTED = 16384, /* an argument of the function of a transform, which may write it; views inherit it */
     /* why a view may not be changed in place while gradients are recorded; views of such views
        inherit it */
     MT_FLAG_GUARDED_VIEW = MT_FLAG_MULTI_VIEW | MT_FLAG_NO_GRAD_VIEW | MT_FLAG_INFERENCE_VIEW | MT_FLAG_CUSTOM_VIEW,
@@ -59,7 +60,6 @@ typedef struct mt_tensor {
     uint16_t keys; /* bit set over mt_key: one backend, AUTOGRAD when it requires grad */
     /* used while `version` is NULL; of a view: the version at which its history was right */
     uint32_t own_version;
-    uint32_t born; /* mt_thread.born when its memory came up: tells captured tensors from a transform's own */
     int64_t numel;
     int64_t offset;         /* elements from the start of the storage */
     mt_storage *storage;    /* never NULL; meta tensors have a storage without memory */
