@@ -486,6 +486,9 @@ def test_threads_retain_large_gradients(torch, fast_switching):
     assert y.grad.eq(24).all() and x.grad.eq(24).all()
 
 
+@pytest.mark.minitorch_only(
+    reason="PyTorch adds to a gradient that another thread drops, and sometimes loses what it adds"
+)
 @pytest.mark.item("M5.29", "M5.42")
 def test_gradient_is_dropped_while_threads_add_to_it(torch, fast_switching):
     x, g = torch.zeros(LARGE, requires_grad=True), torch.ones(LARGE)
