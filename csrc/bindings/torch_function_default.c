@@ -48,24 +48,46 @@ static PyObject *convert(PyObject *result, PyObject *cls)
     return converted;
 }
 
-/* 1 when cls descends from all types, 0 when one of them is unrelated, -1 on error. */
+/* 1 when cls descends from all types, 0 when one of them is unrelated, -1 on error. Iterates, because what lies about its
+   length must not get that much memory. */
 static int knows_all(PyObject *cls, PyObject *types)
 {
-    PyObject *list = PySequence_Fast(types, "Tensor.__torch_function__: types must be a sequence");
+    PyObject *it = PyObject_GetIter(types), *type;
     int rc = 1;
 
-    for (Py_ssize_t i = 0; list && rc > 0 && i < PySequence_Fast_GET_SIZE(list); i++) {
-        PyObject *type = PySequence_Fast_GET_ITEM(list, i);
-
+    while (it && rc > 0 && (type = PyIter_Next(it))) {
         rc = type == cls ? 1 : PyObject_IsSubclass(cls, type);
+        Py_DECREF(type);
     }
+    Py_XDECREF(it);
+    return PyErr_Occurred() ? -1 : rc;
+}
+
+static PyObject *tuple_of(PyObject *iterable)
+{
+    PyObject *it, *item, *list, *tuple = NULL;
+
+    if (PyTuple_CheckExact(iterable))
+        return Py_NewRef(iterable);
+    it = PyObject_GetIter(iterable);
+    list = it ? PyList_New(0) : NULL;
+    while (list && (item = PyIter_Next(it))) {
+        int rc = PyList_Append(list, item);
+
+        Py_DECREF(item);
+        if (rc < 0)
+            break;
+    }
+    if (list && !PyErr_Occurred())
+        tuple = PyList_AsTuple(list);
+    Py_XDECREF(it);
     Py_XDECREF(list);
-    return list ? rc : -1;
+    return tuple;
 }
 
 static PyObject *call(PyObject *func, PyObject *args, PyObject *kwargs)
 {
-    PyObject *tuple = PyTuple_CheckExact(args) ? Py_NewRef(args) : PySequence_Tuple(args), *result;
+    PyObject *tuple = tuple_of(args), *result;
 
     if (!tuple)
         return NULL;
