@@ -8,19 +8,18 @@
 
 static PyObject *convert(PyObject *result, PyObject *cls);
 
-/* type(result)([...]): lists, tuples, named results. */
+/* type(result)([...]): lists, tuples, named results. A list may change while the class is asked about its items. */
 static PyObject *convert_items(PyObject *result, PyObject *cls)
 {
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(result);
-    PyObject *items = PyList_New(n), *whole = NULL;
+    PyObject *items = PyList_New(0), *whole = NULL;
 
-    for (Py_ssize_t i = 0; items && i < n && i < PySequence_Fast_GET_SIZE(result); i++) {
-        PyObject *item = convert(PySequence_Fast_GET_ITEM(result, i), cls);
+    for (Py_ssize_t i = 0; items && i < PySequence_Fast_GET_SIZE(result); i++) {
+        PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(result, i)), *converted = convert(item, cls);
 
-        if (!item)
+        if (!converted || PyList_Append(items, converted) < 0)
             Py_CLEAR(items);
-        else
-            PyList_SET_ITEM(items, i, item);
+        Py_XDECREF(converted);
+        Py_DECREF(item);
     }
     if (items)
         whole = PyObject_CallOneArg((PyObject *)Py_TYPE(result), items);

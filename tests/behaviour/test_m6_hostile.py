@@ -775,3 +775,19 @@ def test_dispatch_is_refused(torch):
         __torch_dispatch__ = torch._C._disabled_torch_dispatch_impl
 
     assert type(t.as_subclass(Off)) is Off
+
+
+@pytest.mark.item("M6.30")
+def test_result_that_changes_while_it_is_converted(torch):
+    class Meta(type(torch.Tensor)):
+        def __instancecheck__(cls, instance):
+            out.clear()
+            return False
+
+    class A(torch.Tensor, metaclass=Meta):
+        pass
+
+    out = [torch.ones(3), torch.ones(2)]
+    result = A.__torch_function__(lambda: out, (), ())
+    assert [type(t) for t in result[:1]] == [A] and result[0].tolist() == [1, 1, 1]
+    assert out == []
