@@ -43,7 +43,8 @@ def is_implemented(path, name, missing):
     """Whether the function does more than to refuse."""
     if not missing.isdisjoint(op_names(path, name)):
         return False
-    code = getattr(getattr(namespace(path), name), "__code__", None)
+    function = getattr(namespace(path), name)
+    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
     return code is None or "_unwritten" not in code.co_names
 
 

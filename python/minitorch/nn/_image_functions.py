@@ -6,8 +6,8 @@ import warnings
 
 import minitorch as torch
 from minitorch import _C
+from minitorch.functional import _unwritten
 from minitorch.nn._dispatch import overridable, publish
-from minitorch.nn.modules.utils import _pair
 from minitorch.overrides import handle_torch_function, has_torch_function_unary
 
 _nn = _C._nn
@@ -259,7 +259,9 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
     The sliding blocks of a batch of images as columns.
     """
-    return _nn.im2col(input, _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
+    return _unwritten(
+        unfold, input, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
+    )
 
 
 @overridable
@@ -268,8 +270,14 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
 
     Adds columns of sliding blocks up to images.
     """
-    return _nn.col2im(
-        input, _pair(output_size), _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride)
+    return _unwritten(
+        fold,
+        input,
+        output_size=output_size,
+        kernel_size=kernel_size,
+        dilation=dilation,
+        padding=padding,
+        stride=stride,
     )
 
 
