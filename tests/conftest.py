@@ -55,7 +55,7 @@ PATIENCE = 20  # seconds
 
 
 def _known_growth():
-    """Tests that make a reference cycle which nobody can see: data/known_growth.txt says why."""
+    """Tests that leave something behind and may: data/known_growth.txt says why."""
     with open(os.path.join(os.path.dirname(__file__), "data", "known_growth.txt")) as file:
         return {line.split(" | ")[0] for line in file if " | " in line}
 
