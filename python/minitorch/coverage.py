@@ -5,8 +5,11 @@ python -m minitorch.coverage            counts by namespace
 python -m minitorch.coverage --list     the names without an implementation as well
 """
 
+import ast
+import inspect
 import os
 import sys
+import textwrap
 import warnings
 
 import minitorch
@@ -43,9 +46,21 @@ def is_implemented(path, name, missing):
     """Whether the function does more than to refuse."""
     if not missing.isdisjoint(op_names(path, name)):
         return False
-    function = getattr(namespace(path), name)
-    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
-    return code is None or "_unwritten" not in code.co_names
+    function = inspect.unwrap(getattr(namespace(path), name))
+    if not inspect.isfunction(function):
+        return True
+    return "_unwritten" not in function.__code__.co_names and _last_call(function) not in missing
+
+
+def _last_call(function):
+    """The name of what a Python function returns a call of, or None."""
+    try:
+        body = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0].body
+    except (OSError, SyntaxError):
+        return None
+    call = body[-1].value if isinstance(body[-1], ast.Return) else None
+    target = call.func if isinstance(call, ast.Call) else None
+    return getattr(target, "attr", None) or getattr(target, "id", None)
 
 
 def report():
