@@ -84,7 +84,7 @@ def pytest_pyfunc_call(pyfuncitem):
     goes on: one block a round in the long run."""
     if not pyfuncitem.config.getoption("--growth") or "tmp_path" in pyfuncitem.fixturenames:
         return None
-    if pyfuncitem.name in _known_growth():
+    if pyfuncitem.nodeid in _known_growth():
         return None
     module = importlib.import_module("minitorch")
     function = pyfuncitem.obj
