@@ -72,6 +72,17 @@ static void settle_strides(mt_gemm *g)
     }
 }
 
+/* Is a B with contiguous rows read where it is? A copy pays once many rows of A pass over it, or when the rows lie so far
+   apart that they compete for few sets of the caches. */
+static bool reads_in_place(const mt_gemm *g, const kind *k)
+{
+    int64_t bytes = g->k * g->n * k->itemsize;
+
+    if (g->m <= 48 || bytes <= 32768)
+        return true;
+    return g->b_row * k->itemsize <= 2048 && bytes <= (g->m <= 512 ? 2 << 20 : 512 << 10);
+}
+
 static mt_gemm_path choose_path(const mt_gemm *g, const kind *k)
 {
     int64_t lanes = 64 / k->itemsize;
@@ -87,7 +98,7 @@ static mt_gemm_path choose_path(const mt_gemm *g, const kind *k)
         return MT_GEMM_DOT;
     if (g->b_col == 1 && g->m <= 2 && g->k * g->n * k->itemsize > 65536 && g->n >= 8 * lanes)
         return MT_GEMM_STREAM;
-    if (g->b_col == 1 && (g->m <= 48 || g->k * g->n * k->itemsize <= 32768))
+    if (g->b_col == 1 && reads_in_place(g, k))
         return MT_GEMM_DIRECT;
     return MT_GEMM_PACKED;
 }

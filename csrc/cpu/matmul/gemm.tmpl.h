@@ -213,113 +213,7 @@ static inline int64_t ME(tile_start)(int64_t m, int64_t count, int64_t p)
 
 /* --- packing --- */
 
-/* dst[c][r] = src[r * row + c] for r < rows, c < cols; rows of dst are `pitch` apart. */
-static void ME(transpose)(T *dst, int64_t pitch, const T *src, int64_t row, int64_t rows, int64_t cols)
-{
-    int64_t r = 0;
-
-    for (; r + 4 <= rows; r += 4) {
-        const T *s = src + r * row;
-        T *d = dst + r;
-        int64_t c = 0;
-
-        for (; c + 4 <= cols; c += 4, d += 4 * pitch) {
-            MT_UNROLL
-            for (int half = 0; half < 4; half += 16 / (int)sizeof(T))
-                ME(square)(d + half * pitch, pitch, s + c + half, row);
-        }
-        for (; c < cols; c++, d += pitch)
-            for (int i = 0; i < 4; i++)
-                d[i] = s[i * row + c];
-    }
-    for (; r < rows; r++)
-        for (int64_t c = 0; c < cols; c++)
-            dst[c * pitch + r] = src[r * row + c];
-}
-
-/* Rows that are copied together: reads run along them, writes fill pages of several panels. */
-enum { ME(BAND) = 16 };
-
-/* The full panels of a B whose rows are contiguous; gives the number of columns done. */
-static int64_t ME(pack_b_rows)(T *dst, const T *b, int64_t b_row, int64_t kc, int64_t nc)
-{
-    int64_t full = nc / NR * NR;
-
-    for (int64_t k0 = 0; k0 < kc; k0 += ME(BAND)) {
-        int64_t k1 = kc - k0 < ME(BAND) ? kc : k0 + ME(BAND);
-
-        for (int64_t j = 0; j < full; j += NR)
-            for (int64_t k = k0; k < k1; k++) {
-                const T *from = b + k * b_row + j;
-                T *to = dst + j * kc + k * NR;
-
-                __builtin_prefetch(from + ME(BAND) * b_row);
-                __builtin_prefetch(from + ME(BAND) * b_row + LANES);
-                SIMD(store)(to, SIMD(load)(from));
-                SIMD(store)(to + LANES, SIMD(load)(from + LANES));
-            }
-    }
-    return full;
-}
-
-/* kc x nc of B into panels of NR columns, each kc x NR, the last one filled up with zeros. */
-static void ME(pack_b)(T *dst, const T *b, int64_t b_row, int64_t b_col, int64_t kc, int64_t nc)
-{
-    int64_t done = b_col == 1 ? ME(pack_b_rows)(dst, b, b_row, kc, nc) : 0;
-
-    dst += done * kc;
-    for (int64_t j = done; j < nc; j += NR, dst += kc * NR) {
-        int64_t width = nc - j < NR ? nc - j : NR;
-        const T *from = b + j * b_col;
-
-        if (width < NR)
-            memset(dst, 0, (size_t)(kc * NR) * sizeof(T));
-        if (b_row == 1) {
-            ME(transpose)(dst, NR, from, b_col, width, kc);
-            continue;
-        }
-        for (int64_t k = 0; k < kc; k++)
-            for (int64_t i = 0; i < width; i++)
-                dst[k * NR + i] = from[k * b_row + i * b_col];
-    }
-}
-
-/* mr x kc of A into kc rows of mr elements. */
-static void ME(pack_a)(T *dst, const T *a, int64_t a_row, int64_t a_col, int64_t mr, int64_t kc)
-{
-    if (a_col == 1) {
-        ME(transpose)(dst, mr, a, a_row, mr, kc);
-        return;
-    }
-    for (int64_t k = 0; k < kc; k++)
-        for (int64_t i = 0; i < mr; i++)
-            dst[k * mr + i] = a[i * a_row + k * a_col];
-}
-
-/* Columns of A are contiguous (a transposed matrix): kc of them for the tiles p0 to p1 - 1 of m rows, from row `first` on.
-   A tile is no wider than a vector. */
-static void ME(pack_columns)(T *dst, const T *a, int64_t a_col, int64_t m, int64_t count, int64_t p0, int64_t p1,
-                             int64_t kc)
-{
-    int64_t first = ME(tile_start)(m, count, p0);
-
-    for (int64_t k0 = 0; k0 < kc; k0 += ME(BAND)) {
-        int64_t k1 = kc - k0 < ME(BAND) ? kc : k0 + ME(BAND);
-
-        for (int64_t p = p0; p < p1; p++) {
-            int64_t i = ME(tile_start)(m, count, p), mr = ME(tile_start)(m, count, p + 1) - i;
-            T *to = dst + (i - first) * kc;
-            MASK low = SIMD(mask)(mr < LANES ? mr : LANES);
-
-            for (int64_t k = k0; k < k1; k++) {
-                __builtin_prefetch(a + i + (k + ME(BAND)) * a_col);
-                SIMD(store_masked)(to + k * mr, SIMD(load_masked)(a + i + k * a_col, low), low);
-                for (int64_t r = LANES; r < mr; r++)
-                    to[k * mr + r] = a[i + r + k * a_col];
-            }
-        }
-    }
-}
+#include "cpu/matmul/gemm_pack.tmpl.h"
 
 /* One block of C: all rows of A (from `a`) against `n` columns whose panels of B start at b, b_panel apart. */
 static void ME(block)(int64_t m, int64_t n, int64_t k, const T *a, int64_t a_row, int64_t a_col, const T *b,
@@ -418,7 +312,7 @@ static void ME(run_packed)(const mt_gemm *g)
 {
     enum { NC = ME(COLUMNS_PER_BLOCK) };
     const bool columns = g->a_row == 1 && g->a_col > 2 * MR;
-    const bool copies_a = g->n > (columns ? NR : 4 * NR) || ME(rows_collide)(g);
+    const bool copies_a = g->n > (columns ? 32 * NR : 4 * NR) || ME(rows_collide)(g);
     int64_t nc_max = g->n < NC ? (g->n + NR - 1) / NR * NR : NC, kc_max = g->k < KC ? g->k : KC;
     int64_t count = (g->m + MR - 1) / MR, group = count < ME(TILES_PER_BLOCK) ? count : ME(TILES_PER_BLOCK);
     size_t b_bytes = (size_t)(nc_max * kc_max) * sizeof(T);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Helpers for the parameters of modules.  Names load at first use."""
 
+import sys
+
 from minitorch.nn.utils.clip_grad import _clip_grads_with_norm_ as clip_grads_with_norm_
 from minitorch.nn.utils.clip_grad import _get_total_norm as get_total_norm
 from minitorch.nn.utils.clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_
@@ -31,6 +33,18 @@ __all__ = [
 ]
 
 
+class _Package(type(sys)):
+    """A function keeps its name when the module of the same name is imported."""
+
+    def __setattr__(self, name, value):
+        if name in _WHERE and isinstance(value, type(sys)):
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
 def __getattr__(name):
     from importlib import import_module
 
@@ -38,7 +52,6 @@ def __getattr__(name):
         return import_module("minitorch.nn.utils." + name)
     if name not in _WHERE:
         raise AttributeError("module 'torch.nn.utils' has no attribute '%s'" % name)
-    # A module of the same name must not stay in place of the function.
     value = getattr(import_module("minitorch.nn.utils." + _WHERE[name]), name)
     globals()[name] = value
     return value
