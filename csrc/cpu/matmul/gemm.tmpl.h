@@ -369,7 +369,7 @@ static void ME(run_small)(const mt_gemm *given)
     const T *b = g.b;
 
     if (g.b_row == 1)
-        ME(transpose)(rows, g.n, b, g.b_col, g.n, g.k);
+        ME(transpose_small)(rows, g.n, b, g.b_col, g.n, g.k);
     else
         for (int64_t k = 0; k < g.k; k++)
             for (int64_t j = 0; j < g.n; j++)

@@ -68,6 +68,30 @@ static void ME(transpose)(T *dst, int64_t pitch, const T *src, int64_t row, int6
             dst[c * pitch + r] = src[r * row + c];
 }
 
+/* The same for a matrix so small that wide squares would be mostly empty. */
+static void ME(transpose_small)(T *dst, int64_t pitch, const T *src, int64_t row, int64_t rows, int64_t cols)
+{
+    int64_t r = 0;
+
+    for (; r + 4 <= rows; r += 4) {
+        const T *s = src + r * row;
+        T *d = dst + r;
+        int64_t c = 0;
+
+        for (; c + 4 <= cols; c += 4, d += 4 * pitch) {
+            MT_UNROLL
+            for (int half = 0; half < 4; half += 16 / (int)sizeof(T))
+                SIMD(square)(d + half * pitch, pitch, s + c + half, row);
+        }
+        for (; c < cols; c++, d += pitch)
+            for (int i = 0; i < 4; i++)
+                d[i] = s[i * row + c];
+    }
+    for (; r < rows; r++)
+        for (int64_t c = 0; c < cols; c++)
+            dst[c * pitch + r] = src[r * row + c];
+}
+
 /* Rows that are copied together: reads run along them, writes fill pages of several panels. */
 enum { ME(BAND) = 16 };
 
@@ -151,4 +175,3 @@ static void ME(pack_columns)(T *dst, const T *a, int64_t a_col, int64_t m, int64
         }
     }
 }
-
