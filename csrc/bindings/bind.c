@@ -379,7 +379,8 @@ static MT_NOINLINE PyObject *call_bound(const mt_py_func *f, PyObject *self, PyO
 {
     mt_bind b;
     PyObject *result = NULL;
-    bool skip = (mt_thread.slow & MT_SLOW_SKIP) != 0, disabled = mt_thread.override_disabled;
+    bool skip = (mt_thread.slow & MT_SLOW_SKIP) || (f->overloads[0]->flags & MT_OPF_SILENT);
+    bool disabled = mt_thread.override_disabled;
     int rc = 0;
 
     b.n_tensors = b.n_objects = b.n_blocks = 0;

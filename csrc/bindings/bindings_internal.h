@@ -147,4 +147,7 @@ int mt_py_inspect_init(PyObject *module);
 int mt_py_function_table_init(PyObject *module);
 PyBufferProcs *mt_py_tensor_buffer(void);
 
+/* A flag of our own beside METH_NOARGS and its like, which Python ignores: PyTorch's lists in torch.overrides leave the method out. */
+#define MT_PY_UNLISTED 0x40000000
+
 #endif

@@ -476,7 +476,7 @@ PyMethodDef mt_py_tensor_extra_methods[] = {
     {"size", FAST(method_size),
      "size($self, dim=None)\n--\n\n"
      "size(dim=None) -> torch.Size or int"},
-    {"stride", FAST(method_stride),
+    {"stride", FAST(method_stride) | MT_PY_UNLISTED,
      "stride($self, dim=None)\n--\n\n"
      "stride(dim=None) -> tuple or int"},
     {"is_contiguous", FAST(method_is_contiguous),
@@ -533,8 +533,8 @@ PyMethodDef mt_py_tensor_extra_methods[] = {
     {"tolist", method_tolist, METH_NOARGS,
      "tolist($self)\n--\n\n"
      "tolist() -> list or number"},
-    {"_is_view", method_is_view, METH_NOARGS, NULL},
-    {"_use_count", method_use_count, METH_NOARGS,
+    {"_is_view", method_is_view, METH_NOARGS, "_is_view($self)\n--\n\n_is_view() -> bool"},
+    {"_use_count", method_use_count, METH_NOARGS | MT_PY_UNLISTED,
      "_use_count($self)\n--\n\n_use_count() -> int: how many hold the tensor, this object being one."},
     {"is_same_size", method_is_same_size, METH_O,
      "is_same_size($self, other)\n--\n\n"

@@ -176,7 +176,22 @@ static PyObject *add_docstr(PyObject *module, PyObject *args)
     return Py_NewRef(o);
 }
 
+static PyObject *unlisted_methods(PyObject *module, PyObject *unused)
+{
+    PyObject *found = PySet_New(NULL), *key, *value;
+    Py_ssize_t i = 0;
+
+    (void)module, (void)unused;
+    while (found && PyDict_Next(mt_TensorBase_Type.tp_dict, &i, &key, &value))
+        if (Py_IS_TYPE(value, &PyMethodDescr_Type) &&
+            (((PyMethodDescrObject *)value)->d_method->ml_flags & MT_PY_UNLISTED) && PySet_Add(found, value) < 0)
+            Py_CLEAR(found);
+    return found;
+}
+
 static PyMethodDef functions[] = {
+    {"_unlisted_methods", unlisted_methods, METH_NOARGS,
+     "_unlisted_methods() -> set: methods written by hand that PyTorch's lists of overridable functions leave out"},
     {"_is_alias_of", (PyCFunction)(void (*)(void))is_alias_of, METH_FASTCALL, NULL},
     {"_overlaps", (PyCFunction)(void (*)(void))overlaps, METH_FASTCALL, NULL},
     {"_current_autograd_node", current_node, METH_NOARGS, NULL},

@@ -329,13 +329,13 @@ PyMethodDef mt_py_creation_functions[] = {
 };
 
 PyMethodDef mt_py_creation_methods[] = {
-    {"new_tensor", FAST(py_new_tensor),
+    {"new_tensor", FAST(py_new_tensor) | MT_PY_UNLISTED,
      "new_tensor($self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\n"
      "new_tensor(data, *, dtype=None, device=None, requires_grad=False) -> Tensor\n\n"
      "torch.tensor with the dtype and device of this tensor unless others are given."},
-    {"new", (PyCFunction)(void (*)(void))mt_py_method_new, METH_VARARGS | METH_KEYWORDS,
+    {"new", (PyCFunction)(void (*)(void))mt_py_method_new, METH_VARARGS | METH_KEYWORDS | MT_PY_UNLISTED,
      "new($self, *args, device=None)\n--\n\nnew(*args, device=None)"},
-    {"as_subclass", FAST(mt_py_as_subclass),
+    {"as_subclass", FAST(mt_py_as_subclass) | MT_PY_UNLISTED,
      "as_subclass($self, cls)\n--\n\n"
      "as_subclass(cls) -> Tensor\n\nThis tensor as an object of a subclass: same memory, same "
      "history."},

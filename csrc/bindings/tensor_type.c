@@ -185,7 +185,7 @@ void mt_py_track(PyObject *o)
         PyObject_GC_Track(o);
 }
 
-static int tensor_setattro(PyObject *o, PyObject *name, PyObject *value)
+static int set_attribute(PyObject *o, PyObject *name, PyObject *value)
 {
     int rc = PyObject_GenericSetAttr(o, name, value);
 
@@ -195,6 +195,20 @@ static int tensor_setattro(PyObject *o, PyObject *name, PyObject *value)
             mt_py_track(value);
     }
     return rc;
+}
+
+/* These are methods and no slots, because object.__setattr__(tensor, name, value) is refused beside a slot in C. */
+static PyObject *tensor_setattr(PyObject *o, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError, "__setattr__() takes a name and a value, but %zd arguments were given",
+                            nargs);
+    return set_attribute(o, args[0], args[1]) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *tensor_delattr(PyObject *o, PyObject *name)
+{
+    return set_attribute(o, name, NULL) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *get_dict(PyObject *o, void *closure)
@@ -223,25 +237,9 @@ static Py_hash_t tensor_hash(PyObject *o)
 static const char loaded_already[] = "minitorch is loaded already; one interpreter of a process can import it";
 static PyInterpreterState *home; /* where Tensor is */
 
-/* The base has one subclass, Tensor; all others derive from that. */
-static PyObject *meta_new(PyTypeObject *meta, PyObject *args, PyObject *kwargs)
-{
-    PyTypeObject *type = (PyTypeObject *)PyType_Type.tp_new(meta, args, kwargs);
-
-    if (type && mt_tensor_type && type->tp_base == &mt_TensorBase_Type) {
-        Py_DECREF(type);
-        if (PyInterpreterState_Get() != home)
-            PyErr_SetString(PyExc_ImportError, loaded_already);
-        else
-            PyErr_SetString(PyExc_RuntimeError, "Cannot subclass _TensorBase directly; derive from torch.Tensor");
-        return NULL;
-    }
-    return (PyObject *)type;
-}
-
 static PyObject *base_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    if (type == &mt_TensorBase_Type) {
+    if (!mt_tensor_type || !PyType_IsSubtype(type, mt_tensor_type)) {
         PyErr_SetString(PyExc_RuntimeError,
                         "Cannot directly construct TensorBase; subclass it and then construct that");
         return NULL;
@@ -249,23 +247,34 @@ static PyObject *base_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return mt_py_legacy_new(type, args, kwargs);
 }
 
-static int base_init(PyObject *self, PyObject *args, PyObject *kwargs)
-{
-    (void)self, (void)args, (void)kwargs;
-    return 0;
-}
+static PyMethodDef base_methods[] = {
+    {"__setattr__", (PyCFunction)(void (*)(void))tensor_setattr, METH_FASTCALL | MT_PY_UNLISTED,
+     "__setattr__($self, name, value, /)\n--\n\nImplement setattr(self, name, value)."},
+    {"__delattr__", tensor_delattr, METH_O | MT_PY_UNLISTED,
+     "__delattr__($self, name, /)\n--\n\nImplement delattr(self, name)."},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyGetSetDef dict_getset[] = {
     {"__dict__", get_dict, set_dict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* Python fills sq_inplace_concat of a new class from the base's __iadd__, and `t += "a"` would take what it returns,
-   NotImplemented, for the result. */
+/* The base has one subclass, Tensor; all others derive from that.
+   Python fills sq_inplace_concat of a new class from the base's __iadd__, and `t += "a"` would take what it returns,
+   NotImplemented, for the result.
+   This is no tp_new: another metaclass may come before this one, as in class Meta(ABCMeta, type(Tensor)). */
 static int meta_init(PyObject *cls, PyObject *args, PyObject *kwargs)
 {
     PySequenceMethods *sequence = ((PyTypeObject *)cls)->tp_as_sequence;
 
+    if (mt_tensor_type && ((PyTypeObject *)cls)->tp_base == &mt_TensorBase_Type) {
+        if (PyInterpreterState_Get() != home)
+            PyErr_SetString(PyExc_ImportError, loaded_already);
+        else
+            PyErr_SetString(PyExc_RuntimeError, "Cannot subclass _TensorBase directly");
+        return -1;
+    }
     if (sequence && sequence->sq_inplace_concat == mt_py_tensor_number.nb_inplace_add)
         sequence->sq_inplace_concat = NULL;
     return PyType_Type.tp_init(cls, args, kwargs);
@@ -275,7 +284,6 @@ PyTypeObject mt_TensorMeta_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._TensorMeta",
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .tp_init = meta_init,
-    .tp_new = meta_new,
     .tp_doc = "Metaclass of tensors.",
 };
 
@@ -287,11 +295,9 @@ PyTypeObject mt_TensorBase_Type = {
     .tp_traverse = tensor_traverse,
     .tp_clear = tensor_clear,
     .tp_hash = tensor_hash,
-    .tp_setattro = tensor_setattro,
     .tp_dictoffset = offsetof(mt_py_tensor, dict),
     .tp_weaklistoffset = offsetof(mt_py_tensor, weaklist),
     .tp_new = base_new,
-    .tp_init = base_init,
     .tp_doc = "Base of torch.Tensor, implemented in C.",
 };
 
@@ -376,6 +382,7 @@ int mt_py_tensor_type_init(PyObject *module)
     type->tp_as_buffer = mt_py_tensor_buffer();
     type->tp_richcompare = mt_py_tensor_richcompare;
     type->tp_getset = dict_getset;
+    type->tp_methods = base_methods;
     if (PyType_Ready(type) < 0)
         return -1;
     mt_py_getset_fill();

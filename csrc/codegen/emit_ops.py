@@ -204,6 +204,8 @@ def flag_text(entry, plan, more=()):
         ("ROW_MAJOR", entry.row_major),
         ("ANY_MEMORY", entry.any_memory),
         ("UNLISTED", entry.unlisted),
+        ("STAND_IN", entry.stand_in),
+        ("SILENT", entry.silent),
     )
     flags += [name for name, on in tests if on]
     return " | ".join("MT_OPF_" + f for f in flags) or "0"

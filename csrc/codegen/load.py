@@ -57,6 +57,8 @@ FLAGS = (
     "factory",
     "random",
     "unlisted",
+    "stand_in",
+    "silent",
 )
 FIELDS = ("op", "grad", "absent", "fit", "deprecated", "samples") + TEXT + WORDS + FLAGS
 BODIES = ("kind", "kernel", "expr", "each", "impl", "view")

@@ -105,6 +105,8 @@ class Entry:
     factory: bool = False
     random: bool = False
     unlisted: bool = False  # not among what torch.overrides lists
+    stand_in: bool = False  # among its stand-ins, under no public name
+    silent: bool = False  # cannot be overridden
     struct: str = None
     doc: str = ""
     samples: tuple = ()

@@ -175,7 +175,9 @@ enum {
     MT_OPF_ANY_MEMORY = 32768,   /* out= may overlap itself and the arguments: the kernel writes apart from them */
     MT_OPF_UNLISTED =
         65536, /* overridable, but PyTorch's lists leave the function out, of a private name the method too */
-    MT_OPF_ROW_MAJOR = 8192, /* pointwise: new results are contiguous whatever the operands are */
+    MT_OPF_STAND_IN = 131072, /* among the stand-ins of torch.overrides although the name is not public */
+    MT_OPF_SILENT = 262144,   /* asks nobody for overrides */
+    MT_OPF_ROW_MAJOR = 8192,  /* pointwise: new results are contiguous whatever the operands are */
 };
 
 /* Pointwise: how operands, promotion and loop are chosen. */

@@ -15,31 +15,10 @@ import minitorch as torch
 from minitorch import _C
 
 # Flags of a row of the op table, as in core/op.h.
-_RANDOM, _FACTORY, _UNLISTED = 64, 128, 65536
+_RANDOM, _FACTORY, _UNLISTED, _STAND_IN = 64, 128, 65536, 131072
 
-# Methods written by hand in C that PyTorch's lists leave out, as `unlisted` does for ops and Python functions.
-_UNLISTED_METHODS = ("as_subclass", "new", "new_tensor", "stride", "_use_count", "__delitem__")
-
-# Operations of every object, which stay Python's.
-_SILENT_SLOTS = ("__init__", "__hash__", "__setattr__", "__delattr__", "__getattribute__")
-
-# In torch, but not in its list of public names: they have a stand-in all the same.
-_MORE_FUNCTIONS = ("_assert_async", "_functional_assert_async", "_native_batch_norm_legit", "segment_reduce")
-
-# Methods without a schema of their own, by parameter list.
-_METHODS = {
-    "self": "__bool__ __complex__ __float__ __index__ __int__ __invert__ __long__ __nonzero__ _is_view "
-    "const_data_ptr"
-    " data_ptr ndimension nelement tolist untyped_storage",
-    "self, other": "__idiv__ __ifloordiv__ __imod__ __ipow__ __mod__ __pow__ __ror__ __rxor__ __truediv__",
-    "self, memory_format=None": "bfloat16 bool byte cdouble cfloat chalf char double float half int long "
-    "short",
-    "self, callable": "apply_",
-    "self, tensor, callable": "map_",
-    "self, x, y, callable": "map2_",
-    "self, *, force=False": "numpy",
-    "self, dtype=None, non_blocking=False, **kwargs": "type",
-}
+# Slots that leave overrides out, the one because identity is Python's, the other because it only raises.
+_SILENT_SLOTS = ("__hash__", "__delitem__")
 
 _cache = {}
 
@@ -121,7 +100,7 @@ def _is_overridable(function, name, is_method):
         return False
     if isinstance(function, types.WrapperDescriptorType) and name in _SILENT_SLOTS:
         return False
-    return name not in _UNLISTED_METHODS
+    return function not in _C._unlisted_methods()
 
 
 def _public(name):
@@ -279,34 +258,6 @@ def _merged(schemas, first):
     return params + (["*"] + needed if needed else [])
 
 
-@_cached
-def _schemas():
-    """{op name: its schemas in table order}"""
-    table = {}
-    for schema in (row[2] for row in _C._op_records()):
-        name = schema[: schema.index("(")].rpartition("::")[2].partition(".")[0]
-        table.setdefault(name, []).append(schema)
-    return table
-
-
-def _schemas_of(name):
-    table = _schemas()
-    bare = name.strip("_")
-    candidates, start = [name, name.rstrip("_")], ""
-    if name.startswith("__"):
-        inner = bare[1:] if bare[:1] in ("i", "r") else bare
-        candidates, start = [name, "bitwise_" + bare, "bitwise_" + inner, bare, inner], "(Tensor self"
-    for candidate in candidates:
-        found = [
-            schema
-            for schema in table.get(candidate, ())
-            if "Tensor" in schema and start in schema.replace("(a!)", "")
-        ]
-        if found:
-            return found
-    return []
-
-
 def _stand_in(source):
     return eval(
         "lambda %s: -1" % source, {}
@@ -314,11 +265,7 @@ def _stand_in(source):
 
 
 def _from_schema(function, is_method):
-    rows = _op_rows().get(function)
-    schemas = [row[2] for row in rows] if rows else _schemas_of(function.__name__)
-    if not schemas:
-        return None
-    params = _merged(schemas, "self" if is_method else "input")
+    params = _merged([row[2] for row in _op_rows()[function]], "self" if is_method else "input")
     if function in _with_out():
         params.insert(params.index("*") if "*" in params else len(params), "out=None")
     return _stand_in(", ".join(params))
@@ -358,30 +305,41 @@ def _from_signature(function):
 
 
 def _override_for(function, is_method):
-    for source, names in _METHODS.items():
-        if is_method and function.__name__ in names.split():
-            return _stand_in(source)
-    if isinstance(function, (types.FunctionType, types.MethodType)):
-        made = _from_signature(function)
-    else:
-        made = _from_schema(function, is_method) or _from_signature(function)
+    if isinstance(function, types.WrapperDescriptorType):
+        return _stand_in(", ".join(_operands(function)))
+    made = _from_schema(function, is_method) if function in _op_rows() else _from_signature(function)
     if made is None:
         made = _stand_in("self, *args, **kwargs" if is_method else "*args, **kwargs")
     return made
 
 
+def _operands(slot):
+    """The parameters of a slot that must be given, the second operand by PyTorch's name."""
+    names = [p.name for p in inspect.signature(slot).parameters.values() if p.default is p.empty]
+    return ["self", "other"] if len(names) == 2 else names
+
+
+def _required(function):
+    return sum(p.default is p.empty for p in inspect.signature(function).parameters.values())
+
+
 def _extend(table):
-    """The methods and operators that go by the name of a function have its stand-in."""
+    """The methods and operators that go by the name of a function have its stand-in, but for namesakes like __complex__, which take
+    less."""
     for function in overridable_functions()[0][torch]:
         name = getattr(function, "__name__", "")
         names = [name, name + "_", "__%s__" % name, "__i%s__" % name, "__r%s__" % name]
         if name.startswith("bitwise_"):
             short = name.partition("_")[2]
             names += ["__%s__" % short, "__i%s__" % short, "__r%s__" % short]
-        for other in names:
-            method = getattr(torch.Tensor, other, None)
-            written = any(other in names.split() for names in _METHODS.values())
-            if method in table and not written and getattr(torch, name, None) is function:
+        for method in [getattr(torch.Tensor, other, None) for other in names]:
+            if (
+                method not in table
+                or method.__name__ not in names
+                or getattr(torch, name, None) is not function
+            ):
+                continue
+            if _required(table[method]) >= _required(table[function]):
                 table[method] = table[function]
 
 
@@ -398,8 +356,9 @@ def testing_overrides():
             elif function not in table:
                 table[function] = _override_for(function, is_method)
     _extend(table)
-    for name in _MORE_FUNCTIONS:
-        table[getattr(torch, name)] = _override_for(getattr(torch, name), False)
+    for function, rows in _op_rows().items():
+        if any(flags & _STAND_IN for _, _, _, flags, _, _ in rows):
+            table[function] = _override_for(function, False)
     for function in vars(torch.nn.init).values():
         if isinstance(function, types.FunctionType) and _is_overridable(function, function.__name__, False):
             table[function] = _override_for(function, False)

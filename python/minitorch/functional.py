@@ -517,8 +517,9 @@ def lobpcg(
     The largest or smallest eigenvalues of a positive definite problem.  Not implemented: NotImplementedError.
     """
     return _unwritten(
-        lobpcg, A, k=k, B=B, X=X, n=n, iK=iK, niter=niter, tol=tol, largest=largest, method=method
-    )
+        lobpcg, A, k=k, B=B, X=X, n=n, iK=iK, niter=niter, tol=tol, largest=largest, method=method, tracker=tracker,
+        ortho_iparams=ortho_iparams, ortho_fparams=ortho_fparams, ortho_bparams=ortho_bparams,
+    )  # fmt: skip
 
 
 def _batch_norm_impl_index(

@@ -47,8 +47,9 @@ def _get_overloaded_args(relevant_args, get_type_fn=type):
         kind = get_type_fn(arg)
         if kind in seen:
             continue
-        handler = getattr(kind, "__torch_function__", None)
-        if handler is None or handler is _C._disabled_torch_function_impl:
+        if not hasattr(kind, "__torch_function__"):
+            continue
+        if kind.__torch_function__ is _C._disabled_torch_function_impl:
             continue
         for place, other in enumerate(seen):
             if issubclass(kind, other):

@@ -1,4 +1,4 @@
-"""Write what PyTorch's torch.overrides lists to ../data/overrides.json.gz: `python tests/record/record_overrides.py`.
+"""Write what PyTorch's torch.overrides lists, and what its functions hand on to overrides, to ../data/overrides.json.gz: `python tests/record/record_overrides.py`.
 
 Functions are recorded by their names in each namespace, because one object may have several.
 """
@@ -11,6 +11,7 @@ import sys
 import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import override_calls  # noqa: E402
 import override_lists  # noqa: E402
 import torch  # noqa: E402
 
@@ -24,6 +25,7 @@ def main():
         "%s.%s" % (path, name): str(inspect.signature(stand_in))
         for path, name, stand_in in override_lists.stand_ins(torch)
     }
+    table["calls"] = override_calls.record(torch)
     text = json.dumps(table, indent=0, sort_keys=True).encode()
     with open(PATH, "wb") as f, gzip.GzipFile("", "wb", mtime=0, fileobj=f) as g:
         g.write(text)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Decorators of the functions of nn.functional."""
 
-from functools import wraps
+from functools import lru_cache, wraps
 
 from minitorch.overrides import handle_torch_function, has_torch_function
 
@@ -14,12 +14,48 @@ def overridable(function):
 
     @wraps(function)
     def public(*args, **kwargs):
-        if has_torch_function(args) or kwargs and has_torch_function(tuple(kwargs.values())):
+        if has_torch_function((*args, *kwargs.values()) if kwargs else args):
+            args, kwargs = _arguments(function)(*args, **kwargs)
             return handle_torch_function(public, (*args, *kwargs.values()), *args, **kwargs)
         return function(*args, **kwargs)
 
     public.__module__ = MODULE
     return public
+
+
+@lru_cache(maxsize=None)
+def _arguments(function):
+    """A function with the name and the parameters of `function` that gives (args, kwargs) as overrides see them: what has a default
+    goes by its name."""
+    import inspect
+
+    parameters = inspect.signature(function).parameters.values()
+    args = [p.name for p in parameters if p.default is p.empty and p.kind is not p.KEYWORD_ONLY]
+    kwargs = [p.name for p in parameters if p.name not in args]
+    scope = {}
+    exec(
+        "def %s%s: return (%s), dict(%s)"
+        % (
+            function.__name__,
+            _with_names_for_defaults(inspect.signature(function)),
+            "".join(name + ", " for name in args),
+            ", ".join("%s=%s" % (name, name) for name in kwargs),
+        ),
+        scope,
+    )
+    made = scope[function.__name__]
+    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    return made
+
+
+def _with_names_for_defaults(signature):
+    """The signature as source text, every default None."""
+    return signature.replace(
+        parameters=[
+            p.replace(default=p.empty if p.default is p.empty else None, annotation=p.empty)
+            for p in signature.parameters.values()
+        ]
+    )
 
 
 def with_indices_or_not(plain, indexed, position, name):

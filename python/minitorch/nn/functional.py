@@ -697,6 +697,13 @@ def _unsupported(name):
     return function
 
 
-for _name in ("grouped_mm", "scaled_mm", "scaled_grouped_mm"):
+@_unlisted
+@overridable
+def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
+    """grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None): not supported; NotImplementedError."""
+    raise NotImplementedError("nn.functional.grouped_mm is not supported")
+
+
+for _name in ("scaled_mm", "scaled_grouped_mm"):
     globals()[_name] = _unsupported(_name)
 del _name

@@ -20,13 +20,14 @@ __all__ = ["DeviceContext", "set_device"]
 
 @functools.lru_cache(maxsize=None)
 def _device_constructors():
-    """Functions that make a tensor from no tensor: those of the op table, and those that read data."""
+    """Functions that make a tensor from no tensor: those of the op table that take a device with all their lists of arguments, one
+    of which has no tensor, and those that read data."""
     made = {torch.tensor, torch.as_tensor, torch.asarray}
     records = _C._op_records()
     for space, kind, name, _, _, ids in _C._func_records():
         arguments = [records[i][2].partition(") -> ")[0] for i in ids]
-        takes_device = any("Device? device" in a and "Tensor" not in a for a in arguments)
-        if kind == "function" and takes_device and name not in ("normal", "range"):
+        takes_device = all("Device? device" in a for a in arguments)
+        if kind == "function" and takes_device and not all("Tensor" in a for a in arguments):
             made.add(getattr(getattr(_C, "_" + (space or "VariableFunctions")), name))
     return frozenset(made)
 
