@@ -470,6 +470,8 @@ static PyObject *method_is_set_to(PyObject *self, PyObject *other)
 }
 
 PyObject *mt_py_tensor_complex(PyObject *self, PyObject *unused);
+PyObject *mt_py_tensor_bool(PyObject *self, PyObject *unused);
+PyObject *mt_py_tensor_len(PyObject *self, PyObject *unused);
 
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
 PyMethodDef mt_py_tensor_extra_methods[] = {
@@ -542,6 +544,9 @@ PyMethodDef mt_py_tensor_extra_methods[] = {
     {"is_set_to", method_is_set_to, METH_O,
      "is_set_to($self, tensor)\n--\n\n"
      "is_set_to(tensor) -> bool: the same memory and geometry."},
+    {"__bool__", mt_py_tensor_bool, METH_NOARGS | METH_COEXIST,
+     "__bool__($self)\n--\n\nTrue unless the element is zero."},
+    {"__len__", mt_py_tensor_len, METH_NOARGS | METH_COEXIST, "__len__($self)\n--\n\nThe size of the first dimension."},
     {"__complex__", mt_py_tensor_complex, METH_NOARGS, "__complex__($self)\n--\n\n__complex__()"},
     {NULL, NULL, 0, NULL},
 };

@@ -670,5 +670,17 @@ static Py_ssize_t tensor_length(PyObject *self)
     return (Py_ssize_t)t->size[0];
 }
 
+/* `Tensor.__len__`: unlike len(), it gives whatever an override gives. */
+PyObject *mt_py_tensor_len(PyObject *self, PyObject *unused)
+{
+    Py_ssize_t n;
+
+    (void)unused;
+    if (mt_py_needs_override(self))
+        return mt_py_python_override("__len__", self, NULL);
+    n = tensor_length(self);
+    return n < 0 ? NULL : PyLong_FromSsize_t(n);
+}
+
 PyMappingMethods mt_py_tensor_mapping = {tensor_length, tensor_getitem, tensor_setitem};
 PySequenceMethods mt_py_tensor_sequence = {.sq_length = tensor_length};

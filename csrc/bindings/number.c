@@ -486,6 +486,18 @@ static int tensor_bool(PyObject *self)
     return mt_scalar_is_true(s);
 }
 
+/* `Tensor.__bool__`: unlike bool(), it gives whatever an override gives. */
+PyObject *mt_py_tensor_bool(PyObject *self, PyObject *unused)
+{
+    int truth;
+
+    (void)unused;
+    if (mt_py_needs_override(self))
+        return mt_py_noargs_override(self, "__bool__");
+    truth = tensor_bool(self);
+    return truth < 0 ? NULL : PyBool_FromLong(truth);
+}
+
 PyObject *mt_py_tensor_complex(PyObject *self, PyObject *unused)
 {
     mt_scalar s;

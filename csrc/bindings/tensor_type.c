@@ -260,6 +260,36 @@ static PyGetSetDef dict_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+/* Does a class have the base's method of this name? -1 on an error. */
+static int has_base_method(PyTypeObject *cls, const char *name)
+{
+    PyObject *key = PyUnicode_InternFromString(name);
+    int same;
+
+    if (!key)
+        return -1;
+    same = _PyType_Lookup(cls, key) == _PyType_Lookup(&mt_TensorBase_Type, key);
+    Py_DECREF(key);
+    return same;
+}
+
+/* `__bool__` and `__len__` are methods, so that they can give what an override gives; Python fills the slots of a class with
+   calls of them. While the methods are the base's, the base's slots do the same faster. */
+static int keep_slots(PyTypeObject *cls)
+{
+    int own_bool = has_base_method(cls, "__bool__"), own_len = has_base_method(cls, "__len__");
+
+    if (own_bool < 0 || own_len < 0)
+        return -1;
+    if (own_bool)
+        cls->tp_as_number->nb_bool = mt_py_tensor_number.nb_bool;
+    if (own_len) {
+        cls->tp_as_sequence->sq_length = mt_py_tensor_sequence.sq_length;
+        cls->tp_as_mapping->mp_length = mt_py_tensor_mapping.mp_length;
+    }
+    return 0;
+}
+
 /* The base has one subclass, Tensor; all others derive from that.
    Python fills sq_inplace_concat of a new class from the base's __iadd__, and `t += "a"` would take what it returns,
    NotImplemented, for the result.
@@ -277,6 +307,8 @@ static int meta_init(PyObject *cls, PyObject *args, PyObject *kwargs)
     }
     if (sequence && sequence->sq_inplace_concat == mt_py_tensor_number.nb_inplace_add)
         sequence->sq_inplace_concat = NULL;
+    if (PyType_HasFeature((PyTypeObject *)cls, Py_TPFLAGS_HEAPTYPE) && keep_slots((PyTypeObject *)cls) < 0)
+        return -1;
     return PyType_Type.tp_init(cls, args, kwargs);
 }
 

@@ -64,3 +64,36 @@ def test_arguments_are_checked_first(torch):
     ):
         with pytest.raises(TypeError, match=words):
             call()
+
+
+@pytest.mark.item("M6.05")
+def test_methods_that_python_restricts(torch):
+    class Anything(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return "any"
+
+    class Mixed:
+        def __bool__(self):
+            return False
+
+        def __len__(self):
+            return 7
+
+    t = torch.zeros(3).as_subclass(Anything)
+    # Called by name they give what the override gives; Python's own functions insist on a type.
+    assert torch.Tensor.__bool__(t) == t.__bool__() == "any"
+    assert torch.Tensor.__len__(t) == t.__len__() == "any"
+    with pytest.raises(TypeError, match="should return bool"):
+        bool(t)
+    with pytest.raises(TypeError):
+        len(t)
+    first = type("First", (Mixed, torch.Tensor), {})
+    last = type("Last", (torch.Tensor, Mixed), {})
+    one = torch.ones(1)
+    assert (bool(one.as_subclass(first)), len(one.as_subclass(first))) == (False, 7)
+    assert (bool(one.as_subclass(last)), len(one.as_subclass(last))) == (True, 1)
+    last.__len__ = Mixed.__len__
+    assert len(one.as_subclass(last)) == 7
+    del last.__len__
+    assert len(one.as_subclass(last)) == 1
