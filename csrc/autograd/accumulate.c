@@ -120,12 +120,15 @@ void mt_turn_give(void *turn)
 
 /* --- leaves --- */
 
+/* A stride of zero in a dimension of size one tells of a view. */
 static bool has_layout_of(const mt_tensor *g, const mt_tensor *leaf)
 {
     if (!(leaf->flags & MT_FLAG_DENSE))
         return mt_tensor_is_contiguous(g);
+    if (g->ndim > leaf->ndim) /* the leaf has got other data */
+        return false;
     for (int i = 0; i < g->ndim; i++)
-        if (g->size[i] > 1 && g->stride[i] != leaf->stride[i])
+        if (g->size[i] != 1 ? g->stride[i] != leaf->stride[i] : g->stride[i] == 0)
             return false;
     return true;
 }

@@ -63,6 +63,9 @@ static inline mt_tensor *mt_node_variable(const mt_node *n)
 {
     return n->flags & MT_NODE_ACCUMULATE ? n->data : NULL;
 }
+/* Before t takes over what `from` is made of: a graph that t is part of goes on with the shape and dtype it knows; after a
+ * change of dtype or device, t gets an accumulator of its own for the next graph. */
+int mt_autograd_before_set_data(mt_tensor *t, const mt_tensor *from);
 /* t becomes output output_nr of node. */
 int mt_autograd_set_history(mt_tensor *t, mt_node *node, uint32_t output_nr);
 /* t has the history of the value that this edge leads to; a leaf then, if that one is. */
@@ -213,9 +216,9 @@ extern mt_saved_hook_table mt_saved_hooks;
 typedef struct mt_anomaly_table {
     bool enabled, check_nan;
     int (*created)(mt_node *n); /* while enabled; may use n->anomaly; the node under execution is its parent */
-    /* while enabled with check_nan, after run of n: an error when a result holds nan */
+    /* while enabled with check_nan, after run and hooks of n: an error when a result holds nan */
     int (*check)(mt_node *n, mt_tensor *const *results, int n_results);
-    void (*failed)(mt_node *n); /* while enabled, after run or check of n failed; must keep the error */
+    void (*failed)(mt_node *n); /* while enabled, after anything about n failed, hooks too; must keep the error */
     void (*destroy)(void *anomaly);
 } mt_anomaly_table;
 extern mt_anomaly_table mt_anomaly;

@@ -108,6 +108,14 @@ static int deliver(mt_run *run, const mt_edge *e, mt_tensor **grad)
     return --state->dependencies == 0 ? heap_push(run, n, state) : 0;
 }
 
+static int fit_result(mt_node *n, int i, mt_tensor **grad)
+{
+    const mt_edge *e = &n->edge[i];
+    mt_input_meta want = mt_node_input(e->node, (int)e->input);
+
+    return MT_LIKELY(mt_gradient_fits(*grad, &want)) ? 0 : mt_gradient_fit(grad, n, i, &want);
+}
+
 static int hand_on(mt_run *run, mt_node *n, mt_tensor **out)
 {
     for (int i = 0; i < n->n_edges; i++) {
@@ -117,12 +125,8 @@ static int hand_on(mt_run *run, mt_node *n, mt_tensor **out)
             mt_tensor_clear(&out[i]);
             continue;
         }
-        if (out[i]) {
-            mt_input_meta want = mt_node_input(e->node, (int)e->input);
-
-            if (MT_UNLIKELY(!mt_gradient_fits(out[i], &want)) && mt_gradient_fit(&out[i], n, i, &want) < 0)
-                return -1;
-        }
+        if (out[i] && fit_result(n, i, &out[i]) < 0)
+            return -1;
         if (deliver(run, e, &out[i]) < 0)
             return -1;
     }
@@ -186,14 +190,15 @@ static bool any_defined(mt_tensor *const *grads, int n)
     return false;
 }
 
-MT_NOINLINE static int run_watched(mt_node *n, mt_hook_frame *frame)
+/* Hooks of the node see its results as they are handed on. */
+MT_NOINLINE static int run_post_hooks(mt_node *n, mt_hook_frame *frame)
 {
-    if (n->ops->run(n, frame->grads, frame->results) == 0 &&
-        (!mt_anomaly.check_nan || !mt_anomaly.check || mt_anomaly.check(n, frame->results, frame->n_results) == 0))
+    if (!mt_hook_find(n->hooks, NULL, MT_HOOK_POST, 0))
         return 0;
-    if (mt_anomaly.failed)
-        mt_anomaly.failed(n);
-    return -1;
+    for (int i = 0; i < n->n_edges; i++)
+        if (n->edge[i].node && frame->results[i] && fit_result(n, i, &frame->results[i]) < 0)
+            return -1;
+    return mt_hooks_run(n->hooks, MT_HOOK_POST, frame);
 }
 
 static int run_formula(mt_run *run, mt_node *n, mt_hook_frame *frame)
@@ -202,16 +207,18 @@ static int run_formula(mt_run *run, mt_node *n, mt_hook_frame *frame)
 
     if (any_defined(frame->grads, n->n_inputs) || (n->flags & MT_NODE_CUSTOM)) {
         n->busy++;
-        rc = MT_UNLIKELY(mt_anomaly.enabled) ? run_watched(n, frame) : n->ops->run(n, frame->grads, frame->results);
+        rc = n->ops->run(n, frame->grads, frame->results);
         n->busy--;
     }
     if (rc < 0)
         return -1;
     rc = -1;
     if (MT_UNLIKELY(n->hooks != NULL))
-        MT_TRY(mt_hooks_run(n->hooks, MT_HOOK_POST, frame));
+        MT_TRY(run_post_hooks(n, frame));
     if (!(run->flags & MT_RUN_RETAIN_GRAPH) && n->ops->release && !n->busy)
         n->ops->release(n);
+    if (MT_UNLIKELY(mt_anomaly.enabled) && mt_anomaly.check_nan && mt_anomaly.check)
+        MT_TRY(mt_anomaly.check(n, frame->results, frame->n_results));
     rc = 0;
 fail:
     return rc;
@@ -283,6 +290,8 @@ static int step(mt_run *run, const mt_ready *item)
     run->current = n;
     rc = run_with_hooks(run, n, state, &frame);
     run->current = NULL;
+    if (MT_UNLIKELY(rc < 0 && mt_anomaly.enabled) && mt_anomaly.failed)
+        mt_anomaly.failed(n);
     for (int i = 0; i < n->n_inputs; i++)
         mt_tensor_unref(frame.grads[i]);
     if (block != &one)

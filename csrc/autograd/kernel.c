@@ -339,6 +339,7 @@ int mt_record_inputs(mt_saver *s)
     return 0;
 }
 
+/* The results have their history already, which pack hooks see. */
 static int save_results(mt_saver *s)
 {
     const mt_grad *grad = s->grad;
@@ -352,8 +353,11 @@ static int save_results(mt_saver *s)
         t = spec->index < s->call->n_outs ? s->call->out[spec->index] : NULL;
         if (!t)
             continue;
-        if (mt_saved_set_tensor(s->node, k, t, s->node->input[spec->index].takes_grad, spec->index) < 0)
+        if (mt_saved_set_tensor(s->node, k, t, s->node->input[spec->index].takes_grad, spec->index) < 0) {
+            for (; k < grad->n_saved; k++) /* the formula must not run without them */
+                s->node->saved[k].released |= grad->saved[k].kind == MT_SAVE_RESULT;
             return -1;
+        }
         s->node->saved[k].in_place_view = s->written && s->written->base;
     }
     return 0;
@@ -410,12 +414,12 @@ static MT_ALWAYS_INLINE int record_outs(mt_call *call, int n_edges, const int n_
     s.room = (int64_t *)(n->input + n->n_inputs) + dims;
     MT_TRY(connect(&s.needed, n, call, grad));
     MT_TRY(mt_record_inputs(&s));
-    if (grad->keeps_result)
-        MT_TRY(save_results(&s));
     for (int i = 0; i < n_outs; i++)
         if (n->input[i].takes_grad && !(i < MT_MAX_OUTS && (grad->constant >> i & 1)) &&
             (n_outs == 1 || !is_input(call, grad, call->out[i])))
             MT_TRY(mt_autograd_set_edge(call->out[i], n, (uint32_t)i));
+    if (grad->keeps_result)
+        MT_TRY(save_results(&s));
     rc = 0;
 fail:
     mt_node_clear(&n);
@@ -463,11 +467,11 @@ static int record_in_place(mt_call *call, mt_tensor *self, int n_edges)
     MT_TRY(run_below(call));
     if (moves || !grad->backward) /* set_: another geometry */
         MT_TRY(mt_node_replace_inputs(n, &self, 1));
-    MT_TRY(save_results(&s));
     if (moves)
         MT_TRY(mt_autograd_set_edge(self, n, 0));
     else
         MT_TRY(mt_autograd_rebase(self, n, 0, self_edge));
+    MT_TRY(save_results(&s));
     rc = 0;
 fail:
     mt_node_clear(&n);

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "core/shape.h"
 
 static mt_pool meta_pool = MT_POOL_INIT(sizeof(mt_autograd), 1024);
 
@@ -238,6 +239,15 @@ int mt_autograd_set_grad(mt_tensor *t, mt_tensor *grad)
 
 /* --- history --- */
 
+/* Anomaly mode sees an accumulator when the leaf is used first. */
+MT_COLD static int note_accumulator(mt_node **n)
+{
+    if ((*n)->anomaly || mt_node_created(*n) == 0)
+        return 0;
+    mt_node_clear(n);
+    return -1;
+}
+
 static inline int find_accumulator(mt_node **out, mt_tensor *t)
 {
     mt_autograd *m = t->autograd;
@@ -252,11 +262,31 @@ static inline int find_accumulator(mt_node **out, mt_tensor *t)
             m->accumulator->run.task = 0;
         }
         *out = mt_node_ref(m->accumulator);
-        return 0;
+    } else {
+        if (mt_accumulate_node_new(out, t) < 0)
+            return -1;
+        m->accumulator = *out;
     }
-    if (mt_accumulate_node_new(out, t) < 0)
-        return -1;
-    m->accumulator = *out;
+    return MT_UNLIKELY(mt_anomaly.enabled) ? note_accumulator(out) : 0;
+}
+
+int mt_autograd_before_set_data(mt_tensor *t, const mt_tensor *from)
+{
+    mt_autograd *m = t->autograd;
+    mt_node *n = m && !m->idle_accumulator && !m->shares_accumulator ? m->accumulator : NULL;
+    bool other_kind = t->dtype != from->dtype || !mt_device_equal(t->device, from->device);
+
+    if (!n || (!other_kind && mt_shape_equal(t->ndim, t->size, from->ndim, from->size)))
+        return 0;
+    if (!(n->flags & MT_NODE_OWN_INPUT)) {
+        mt_dtype dtype = (mt_dtype)mt_node_input(n, 0).dtype;
+
+        if (mt_node_replace_inputs(n, &t, 1) < 0)
+            return -1;
+        n->input[0].dtype = (uint8_t)dtype;
+    }
+    if (other_kind)
+        m->accumulator = NULL;
     return 0;
 }
 

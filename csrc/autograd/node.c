@@ -150,7 +150,7 @@ int mt_node_replace_inputs(mt_node *n, mt_tensor *const *tensors, int count)
 
 mt_input_meta mt_node_input(const mt_node *n, int k)
 {
-    if (n->flags & MT_NODE_ACCUMULATE) { /* the variable may have got another shape since */
+    if ((n->flags & (MT_NODE_ACCUMULATE | MT_NODE_OWN_INPUT)) == MT_NODE_ACCUMULATE) {
         const mt_tensor *t = n->data;
         mt_input_meta m = {t->size, t->ndim, t->dtype, t->device, true};
 

@@ -19,10 +19,9 @@ typedef struct mt_edge {
    detached alias so that the graph has no cycle. Plain values outlive the release of the node. */
 typedef struct mt_saved {
     mt_value value;     /* lists are copied into owned memory; kind MT_ARG_NONE: absent */
-    uint32_t version;   /* of a tensor; those of a list stand behind its elements */
+    uint32_t version;   /* of a tensor */
     uint32_t output_nr; /* of an output of this node */
     bool is_output;
-    bool is_leaf;       /* the tensor was a leaf when it was saved */
     bool in_place_view; /* an output written through a view: its history is that of n->outer */
     bool released;      /* held a tensor that is gone now */
     bool inside;        /* a number list in the node's own block */
@@ -100,8 +99,10 @@ int mt_saved_tensor(mt_tensor **out, mt_node *n, int k);
 /* Error when freed. Plain values (numbers, sizes, dtypes, strings) outlive the release of the node
    and are read straight from n->saved[k].value without it. */
 int mt_saved_check(mt_node *n);
-/* A saved list of tensors, borrowed, after the version check; elements may be NULL. */
-int mt_saved_tensors(mt_tensors *out, mt_node *n, int k);
+/* A saved list of tensors, after the version check; elements may be NULL. It is borrowed unless hooks had some of it: then
+   it is *own, to be freed, after an error too. */
+int mt_saved_tensors(mt_tensors *out, mt_tensor ***own, mt_node *n, int k);
+void mt_saved_tensors_free(mt_tensor **own, int n);
 /* Zeros that look like output k of the forward op, for a gradient that did not arrive. NULL when the op gave no tensor
    there (a gradient that a mask left out). */
 int mt_node_zeros(mt_tensor **out, mt_node *n, int k);
@@ -167,7 +168,7 @@ static inline void mt_node_set_input(mt_node *n, int k, const mt_tensor *t)
         m->size[i] = t->size[i];
 }
 
-/* What a gradient for output k must look like; of an accumulator: as its variable is now. */
+/* What a gradient for output k must look like; of an accumulator: like its variable, but for the .data setter. */
 mt_input_meta mt_node_input(const mt_node *n, int k);
 /* n_inputs without the last outputs of the op that take no gradient (indices), which nobody outside is shown. */
 int mt_node_differentiable_outputs(const mt_node *n);
@@ -184,10 +185,12 @@ int mt_saved_set_tensor(mt_node *n, int k, mt_tensor *t, bool is_output, uint32_
 int mt_saved_set_tensors(mt_node *n, int k, mt_tensors list);
 /* Any value; lists and strings are copied. Generators and storages are not kept. */
 int mt_saved_set_value(mt_node *n, int k, const mt_value *value);
-/* Like mt_saved_tensor, but an output comes back with its history in any grad mode. */
-int mt_saved_unpack(mt_tensor **out, mt_node *n, int k);
+/* Slot k, or that of element `item` of a saved list. */
+mt_saved *mt_saved_slot(mt_node *n, int k, int item);
+/* Like mt_saved_tensor; with_history: an output comes back with its history. */
+int mt_saved_read(mt_tensor **out, mt_node *n, const mt_saved *s, bool with_history);
 /* Gives a saved tensor to the pack hook that is on top now, as register_hooks of a saved tensor does. */
-int mt_saved_pack(mt_node *n, int k);
+int mt_saved_pack(mt_node *n, mt_saved *s);
 /* What the pack hook left, or NULL. */
 void *mt_saved_handle(const mt_saved *s);
 /* Drops the tensors of all saved values and marks them released. */

@@ -13,6 +13,56 @@
 
 mt_saved_hook_table mt_saved_hooks;
 
+/* --- errors --- */
+
+const char mt_text_backward_twice[] =
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you call "
+    ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+    "graph a second time or if you need to access saved tensors after calling backward.";
+
+static int raise_released(void)
+{
+    return mt_error_set(MT_ERR_RUNTIME, "%s", mt_text_backward_twice);
+}
+
+MT_COLD static int raise_version(const mt_node *n, const mt_saved *s, mt_tensor *t, uint32_t expected)
+{
+    const mt_node *history = NULL;
+    uint32_t output_nr = 0;
+    mt_shape_text shape;
+    char which[200] = "";
+
+    if (s->is_output) {
+        history = n->outer ? n->outer : n;
+        output_nr = s->output_nr;
+    } else {
+        mt_node *fn;
+
+        if (mt_autograd_grad_fn(&fn, t) < 0)
+            return -1;
+        history = fn;
+        output_nr = mt_autograd_output_nr(t);
+    }
+    if (history) {
+        mt_short_name name;
+
+        snprintf(which, sizeof(which), ", which is output %u of %s,", output_nr, mt_node_short_name(&name, history));
+    }
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "one of the variables needed for gradient computation has been modified by an inplace "
+                        "operation: [torch.%s%sTensor %s]%s is at version %u; expected version %u instead. Hint: "
+                        "%s",
+                        t->device.type == MT_DEVICE_CUDA ? "cuda." : "", mt_dtype_table[t->dtype].legacy,
+                        mt_shape_format(&shape, t->size, t->ndim), which, mt_tensor_version(t), expected,
+                        mt_anomaly.enabled
+                            ? "the backtrace further above shows the operation that failed to compute its "
+                              "gradient. The variable in question was changed in there or anywhere later. Good "
+                              "luck!"
+                            : "enable anomaly detection to find the operation that failed to compute its gradient, "
+                              "with torch.autograd.set_detect_anomaly(True, check_nan=False).");
+}
+
 /* --- writing --- */
 
 static int check_saveable(const mt_tensor *t)
@@ -27,11 +77,6 @@ static int check_saveable(const mt_tensor *t)
     rc = 0;
 fail:
     return rc;
-}
-
-static bool is_leaf_now(const mt_tensor *t)
-{
-    return !t->autograd || !t->autograd->grad_fn;
 }
 
 /* What a pack hook left, and the history that its value gets when it comes back. */
@@ -80,7 +125,7 @@ static int pack(bool *taken, mt_saved *s, mt_tensor *t, bool plain)
     *p = (packed){NULL, {NULL, 0}};
     if (!s->is_output)
         MT_TRY(mt_autograd_edge(&p->history, t));
-    if (plain || s->is_output)
+    if (plain)
         MT_TRY(mt_tensor_new_alias(&alias, t, true));
     MT_TRY(call_pack_hook(p, alias ? alias : t));
     if (p->handle) {
@@ -95,9 +140,8 @@ fail:
     return rc;
 }
 
-int mt_saved_pack(mt_node *n, int k)
+int mt_saved_pack(mt_node *n, mt_saved *s)
 {
-    mt_saved *s = &n->saved[k];
     mt_tensor *t = s->value.kind == MT_ARG_TENSOR ? s->value.v.tensor : NULL;
     bool taken;
     int rc = -1;
@@ -111,7 +155,7 @@ int mt_saved_pack(mt_node *n, int k)
                "to backward through the graph a second time or if you need to access saved variables after calling "
                "backward.");
     MT_REQUIRE(t, MT_ERR_RUNTIME, "Calling register_hooks on a saved tensor with value None is forbidden");
-    MT_TRY(mt_saved_unpack(&t, n, k)); /* an error when it has been changed */
+    MT_TRY(mt_saved_read(&t, n, s, true)); /* an error when it has been changed */
     mt_tensor_unref(t);
     t = mt_tensor_ref(s->value.v.tensor);
     rc = pack(&taken, s, t, true);
@@ -129,10 +173,8 @@ void *mt_saved_handle(const mt_saved *s)
     return s->packed ? ((packed *)s->pack)->handle : NULL;
 }
 
-int mt_saved_set_tensor(mt_node *n, int k, mt_tensor *t, bool is_output, uint32_t output_nr)
+static int keep(mt_saved *s, mt_tensor *t, bool is_output, uint32_t output_nr)
 {
-    mt_saved *s = &n->saved[k];
-
     if (!t)
         return 0;
     if (check_saveable(t) < 0)
@@ -140,7 +182,6 @@ int mt_saved_set_tensor(mt_node *n, int k, mt_tensor *t, bool is_output, uint32_
     s->version = mt_tensor_version(t);
     s->output_nr = output_nr;
     s->is_output = is_output;
-    s->is_leaf = is_leaf_now(t) && !is_output;
     if (MT_UNLIKELY(mt_thread.slow & MT_SLOW_SAVED_HOOKS) && mt_saved_hooks.pack && !mt_tensor_is_wrapped_number(t)) {
         bool taken;
 
@@ -162,9 +203,23 @@ int mt_saved_set_tensor(mt_node *n, int k, mt_tensor *t, bool is_output, uint32_
     return 0;
 }
 
-static uint32_t *list_versions(const mt_saved *s)
+int mt_saved_set_tensor(mt_node *n, int k, mt_tensor *t, bool is_output, uint32_t output_nr)
 {
-    return (uint32_t *)((mt_tensor **)(uintptr_t)s->value.v.tensors.data + s->value.v.tensors.n);
+    return keep(&n->saved[k], t, is_output, output_nr);
+}
+
+/* --- lists of tensors: a slot per element, behind an array of the tensors that formulas take as it is --- */
+
+static mt_saved *items_of(const mt_saved *s)
+{
+    return (mt_saved *)((mt_tensor **)(uintptr_t)s->value.v.tensors.data + s->value.v.tensors.n);
+}
+
+mt_saved *mt_saved_slot(mt_node *n, int k, int item)
+{
+    mt_saved *s = &n->saved[k];
+
+    return item >= 0 && s->value.kind == MT_ARG_TENSORS && item < s->value.v.tensors.n ? &items_of(s)[item] : s;
 }
 
 int mt_saved_set_tensors(mt_node *n, int k, mt_tensors list)
@@ -172,23 +227,76 @@ int mt_saved_set_tensors(mt_node *n, int k, mt_tensors list)
     mt_saved *s = &n->saved[k];
     int count = list.n > 0 ? list.n : 0;
     void *block = NULL;
-    mt_tensor **copy;
+    mt_tensor **array;
 
-    for (int i = 0; i < count; i++)
-        if (list.data[i] && check_saveable(list.data[i]) < 0)
-            return -1;
     if (list.n < 0)
         return 0;
-    if (count && mt_malloc(&block, (size_t)count * (sizeof(mt_tensor *) + sizeof(uint32_t))) < 0)
+    if (count && mt_calloc(&block, (size_t)count, sizeof(mt_tensor *) + sizeof(mt_saved)) < 0)
         return -1;
-    copy = block;
+    array = block;
     s->value.kind = MT_ARG_TENSORS;
-    s->value.v.tensors = (mt_tensors){copy, count};
+    s->value.v.tensors = (mt_tensors){array, count};
     for (int i = 0; i < count; i++) {
-        copy[i] = list.data[i] ? mt_tensor_ref(list.data[i]) : NULL;
-        list_versions(s)[i] = list.data[i] ? mt_tensor_version(list.data[i]) : 0;
+        if (keep(&items_of(s)[i], list.data[i], false, 0) < 0)
+            return -1; /* the node goes, and what was saved with it */
+        array[i] = items_of(s)[i].value.v.tensor;
     }
     return 0;
+}
+
+int mt_saved_tensors(mt_tensors *out, mt_tensor ***own, mt_node *n, int k)
+{
+    mt_saved *s = &n->saved[k];
+    int count = s->value.kind == MT_ARG_TENSORS ? s->value.v.tensors.n : -1;
+    bool packed = false;
+    void *block;
+
+    *own = NULL;
+    *out = (mt_tensors){NULL, -1};
+    if (s->released)
+        return raise_released();
+    for (int i = 0; i < count; i++) {
+        const mt_saved *item = &items_of(s)[i];
+        mt_tensor *t = item->packed ? NULL : item->value.v.tensor;
+
+        packed |= item->packed;
+        if (t && MT_UNLIKELY(mt_tensor_version(t) != item->version))
+            return raise_version(n, item, t, item->version);
+    }
+    if (count >= 0)
+        *out = s->value.v.tensors;
+    if (MT_LIKELY(!packed))
+        return 0;
+    if (mt_calloc(&block, (size_t)count, sizeof(mt_tensor *)) < 0)
+        return -1;
+    *own = block;
+    *out = (mt_tensors){*own, count};
+    for (int i = 0; i < count && !s->released; i++) /* a hook may release the node */
+        if (mt_saved_read(&(*own)[i], n, &items_of(s)[i], mt_thread.grad_mode) < 0)
+            return -1;
+    return s->released ? raise_released() : 0;
+}
+
+void mt_saved_tensors_free(mt_tensor **own, int n)
+{
+    for (int i = 0; own && i < n; i++)
+        mt_tensor_unref(own[i]);
+    mt_free(own);
+}
+
+static void drop_tensors(mt_saved *s);
+
+static void drop_list(mt_saved *s)
+{
+    int n = s->value.v.tensors.n;
+    mt_saved *items = items_of(s);
+    void *block = (void *)(uintptr_t)s->value.v.tensors.data;
+
+    s->value.v.tensors = (mt_tensors){NULL, -1};
+    s->released = true;
+    for (int i = 0; i < n; i++)
+        drop_tensors(&items[i]);
+    mt_free(block);
 }
 
 static int copy_numbers(const void **data, int n)
@@ -278,15 +386,8 @@ static void drop_tensors(mt_saved *s)
         s->value.v.tensor = NULL; /* the kind stays: it was a tensor */
         s->released = true;
         mt_tensor_unref(t);
-    } else if (s->value.kind == MT_ARG_TENSORS) {
-        mt_tensor **list = (mt_tensor **)(uintptr_t)s->value.v.tensors.data;
-        int n = s->value.v.tensors.n;
-
-        s->value.v.tensors = (mt_tensors){NULL, -1};
-        s->released = true;
-        for (int i = 0; i < n; i++)
-            mt_tensor_unref(list[i]);
-        mt_free(list);
+    } else if (s->value.kind == MT_ARG_TENSORS && s->value.v.tensors.n >= 0) {
+        drop_list(s);
     }
 }
 
@@ -330,54 +431,6 @@ void mt_node_free_saved(mt_node *n)
 
 /* --- reading --- */
 
-const char mt_text_backward_twice[] =
-    "Trying to backward through the graph a second time (or directly access saved tensors after "
-    "they have already been freed). Saved intermediate values of the graph are freed when you call "
-    ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
-    "graph a second time or if you need to access saved tensors after calling backward.";
-
-static int raise_released(void)
-{
-    return mt_error_set(MT_ERR_RUNTIME, "%s", mt_text_backward_twice);
-}
-
-MT_COLD static int raise_version(const mt_node *n, const mt_saved *s, mt_tensor *t, uint32_t expected)
-{
-    const mt_node *history = NULL;
-    uint32_t output_nr = 0;
-    mt_shape_text shape;
-    char which[200] = "";
-
-    if (s->is_output) {
-        history = n->outer ? n->outer : n;
-        output_nr = s->output_nr;
-    } else {
-        mt_node *fn;
-
-        if (mt_autograd_grad_fn(&fn, t) < 0)
-            return -1;
-        history = fn;
-        output_nr = mt_autograd_output_nr(t);
-    }
-    if (history) {
-        mt_short_name name;
-
-        snprintf(which, sizeof(which), ", which is output %u of %s,", output_nr, mt_node_short_name(&name, history));
-    }
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "one of the variables needed for gradient computation has been modified by an inplace "
-                        "operation: [torch.%s%sTensor %s]%s is at version %u; expected version %u instead. Hint: "
-                        "%s",
-                        t->device.type == MT_DEVICE_CUDA ? "cuda." : "", mt_dtype_table[t->dtype].legacy,
-                        mt_shape_format(&shape, t->size, t->ndim), which, mt_tensor_version(t), expected,
-                        mt_anomaly.enabled
-                            ? "the backtrace further above shows the operation that failed to compute its "
-                              "gradient. The variable in question was changed in there or anywhere later. Good "
-                              "luck!"
-                            : "enable anomaly detection to find the operation that failed to compute its gradient, "
-                              "with torch.autograd.set_detect_anomaly(True, check_nan=False).");
-}
-
 /* A detached stand-in of the output, with the history that the output had when it was made. */
 static int restore_output(mt_tensor **out, mt_node *n, const mt_saved *s, mt_tensor *t)
 {
@@ -405,6 +458,7 @@ static int unpack_handle(mt_tensor **out, mt_node *n, const mt_saved *s, bool wi
 {
     const packed *p = s->pack;
     mt_edge history = p->history;
+    bool is_output = s->is_output; /* a saved list may be gone after the hook */
     mt_tensor *t = NULL, *alias = NULL;
     int rc = -1;
 
@@ -413,7 +467,7 @@ static int unpack_handle(mt_tensor **out, mt_node *n, const mt_saved *s, bool wi
     MT_TRY(mt_saved_hooks.unpack(&t, p->handle));
     if (!with_history) {
         *out = mt_tensor_move(&t);
-    } else if (s->is_output) {
+    } else if (is_output) {
         MT_TRY(restore_output(out, n, s, t));
     } else {
         MT_TRY(mt_tensor_new_alias(&alias, t, true));
@@ -429,9 +483,8 @@ fail:
     return rc;
 }
 
-static int unpack(mt_tensor **out, mt_node *n, int k, bool with_history)
+int mt_saved_read(mt_tensor **out, mt_node *n, const mt_saved *s, bool with_history)
 {
-    const mt_saved *s = &n->saved[k];
     mt_tensor *t;
 
     *out = NULL;
@@ -448,31 +501,7 @@ static int unpack(mt_tensor **out, mt_node *n, int k, bool with_history)
 
 int mt_saved_tensor(mt_tensor **out, mt_node *n, int k)
 {
-    return unpack(out, n, k, mt_thread.grad_mode);
-}
-
-int mt_saved_unpack(mt_tensor **out, mt_node *n, int k)
-{
-    return unpack(out, n, k, true);
-}
-
-int mt_saved_tensors(mt_tensors *out, mt_node *n, int k)
-{
-    mt_saved *s = &n->saved[k];
-
-    *out = (mt_tensors){NULL, -1};
-    if (s->released)
-        return raise_released();
-    if (s->value.kind != MT_ARG_TENSORS)
-        return 0;
-    for (int i = 0; i < s->value.v.tensors.n; i++) {
-        mt_tensor *t = s->value.v.tensors.data[i];
-
-        if (t && MT_UNLIKELY(mt_tensor_version(t) != list_versions(s)[i]))
-            return raise_version(n, s, t, list_versions(s)[i]);
-    }
-    *out = s->value.v.tensors;
-    return 0;
+    return mt_saved_read(out, n, &n->saved[k], mt_thread.grad_mode);
 }
 
 int mt_saved_check(mt_node *n)

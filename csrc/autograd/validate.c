@@ -57,6 +57,14 @@ fail:
     return rc;
 }
 
+/* `from` is NULL for a gradient that backward() was given. */
+MT_COLD static int raise_misfit(const mt_node *from, int index, const char *got, const char *expected)
+{
+    return mt_error_set(
+        MT_ERR_RUNTIME, "%s%s%snvalid gradient at index %d - got %s but expected shape compatible with %s",
+        from ? "Function " : "", from ? mt_node_name(from) : "", from ? " returned an i" : "i", index, got, expected);
+}
+
 static int fit_shape(mt_tensor **grad, const mt_node *from, int index, const mt_input_meta *want)
 {
     const mt_tensor *g = *grad;
@@ -66,10 +74,7 @@ static int fit_shape(mt_tensor **grad, const mt_node *from, int index, const mt_
         return 0;
     if (mt_shape_is_broadcastable(want->ndim, want->size, g->ndim, g->size))
         return sum_to(grad, want);
-    return mt_error_set(MT_ERR_RUNTIME,
-                        "Function %s returned an invalid gradient at index %d - got %s but "
-                        "expected shape compatible with %s",
-                        mt_node_name(from), index, mt_shape_format(&got, g->size, g->ndim),
+    return raise_misfit(from, index, mt_shape_format(&got, g->size, g->ndim),
                         mt_shape_format(&expected, want->size, want->ndim));
 }
 
@@ -82,7 +87,7 @@ static int fit_dtype(mt_tensor **grad, const mt_node *from, const mt_input_meta 
     if (mt_dtype_is_complex(have) && !mt_dtype_is_complex((mt_dtype)want->dtype)) {
         mt_tensor *real = NULL;
 
-        if (from->flags & MT_NODE_CUSTOM)
+        if (!from || (from->flags & MT_NODE_CUSTOM))
             return mt_error_set(MT_ERR_RUNTIME,
                                 "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
                                 "grad_is_complex) to be true, but got false.  (Could this error message be "
@@ -111,9 +116,9 @@ static int fit_device(mt_tensor **grad, const mt_node *from, int index, const mt
         *grad = moved;
         return 0;
     }
-    return mt_error_set(
-        MT_ERR_RUNTIME, "Function %s returned an invalid gradient at index %d - expected device %s but got %s",
-        mt_node_name(from), index, mt_device_format(expected, want->device), mt_device_format(got, (*grad)->device));
+    return mt_error_set(MT_ERR_RUNTIME, "%s%s%snvalid gradient at index %d - expected device %s but got %s",
+                        from ? "Function " : "", from ? mt_node_name(from) : "", from ? " returned an i" : "i", index,
+                        mt_device_format(expected, want->device), mt_device_format(got, (*grad)->device));
 }
 
 int mt_gradient_fit(mt_tensor **grad, const mt_node *from, int index, const mt_input_meta *want)

@@ -263,7 +263,7 @@ static int set_data(PyObject *self, PyObject *value, void *closure)
                         "the memory of this tensor is in use by another thread or an exported buffer");
         return -1;
     }
-    if (mt_tensor_set_data(t, from) < 0) {
+    if (mt_autograd_before_set_data(t, from) < 0 || mt_tensor_set_data(t, from) < 0) {
         mt_py_raise();
         return -1;
     }

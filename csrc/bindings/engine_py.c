@@ -4,6 +4,35 @@
 
 #include <string.h>
 
+static bool is_edge(PyObject *o)
+{
+    return PyTuple_Check(o) && strcmp(Py_TYPE(o)->tp_name, "GradientEdge") == 0 && PyTuple_GET_SIZE(o) >= 2;
+}
+
+/* A node may come without outputs: an instance of a Function that ran in no graph. */
+static int endpoint_of_edge(mt_endpoint *out, PyObject *node, PyObject *number, bool is_output)
+{
+    int overflow;
+    long long nr;
+
+    if (!PyObject_TypeCheck(node, &mt_NodeBase_Type)) {
+        PyErr_Format(PyExc_RuntimeError, "GradientEdge's first object must be an autograd.graph.Node but got %s",
+                     Py_TYPE(node)->tp_name);
+        return -1;
+    }
+    nr = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (nr == -1 && PyErr_Occurred())
+        return -1;
+    out->node = mt_py_node_of(node);
+    if (overflow || nr < 0 || !out->node || nr >= out->node->n_inputs) {
+        PyErr_Format(is_output ? PyExc_IndexError : PyExc_RuntimeError,
+                     "GradientEdge: output number %S is out of range", number);
+        return -1;
+    }
+    out->input = (uint32_t)nr;
+    return 0;
+}
+
 /* A tensor, or a GradientEdge (node, output_nr). */
 static int endpoint_of(mt_endpoint *out, PyObject *o, bool is_output)
 {
@@ -12,16 +41,8 @@ static int endpoint_of(mt_endpoint *out, PyObject *o, bool is_output)
         out->tensor = mt_py_impl(o);
         return 0;
     }
-    if (PyTuple_Check(o) && strcmp(Py_TYPE(o)->tp_name, "GradientEdge") == 0 && PyTuple_GET_SIZE(o) >= 2 &&
-        mt_py_node_of(PyTuple_GET_ITEM(o, 0))) {
-        long nr = PyLong_AsLong(PyTuple_GET_ITEM(o, 1));
-
-        if (nr == -1 && PyErr_Occurred())
-            return -1;
-        out->node = mt_py_node_of(PyTuple_GET_ITEM(o, 0));
-        out->input = (uint32_t)nr;
-        return 0;
-    }
+    if (is_edge(o))
+        return endpoint_of_edge(out, PyTuple_GET_ITEM(o, 0), PyTuple_GET_ITEM(o, 1), is_output);
     if (is_output)
         PyErr_Format(PyExc_AssertionError, "Expected output to be a torch.Tensor, but got %s", Py_TYPE(o)->tp_name);
     else

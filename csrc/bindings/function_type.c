@@ -279,7 +279,7 @@ static PyObject *unpack_saved(mt_node *n)
         mt_tensor *t = NULL;
         PyObject *item;
 
-        if (mt_saved_check(n) < 0 || mt_saved_unpack(&t, n, k) < 0) {
+        if (mt_saved_check(n) < 0 || mt_saved_read(&t, n, &n->saved[k], true) < 0) {
             Py_DECREF(tuple);
             return mt_py_raise();
         }

@@ -24,18 +24,23 @@ static int visit_hooks(mt_hook *list, visitproc visit, void *arg)
     return 0;
 }
 
-static int visit_saved(const mt_node *n, visitproc visit, void *arg)
+static int visit_saved(mt_node *n, visitproc visit, void *arg)
 {
     for (int k = 0; k < n->n_saved; k++) {
-        const mt_saved *s = &n->saved[k];
-        int rc = 0;
+        bool list = n->saved[k].value.kind == MT_ARG_TENSORS;
+        int count = list ? n->saved[k].value.v.tensors.n : 1;
 
-        if (s->packed)
-            rc = mt_py_visit_saved_handle(s, visit, arg);
-        else if (s->value.kind == MT_ARG_TENSOR)
-            rc = visit_held(s->value.v.tensor, visit, arg);
-        if (rc)
-            return rc;
+        for (int i = 0; i < count; i++) {
+            const mt_saved *s = mt_saved_slot(n, k, list ? i : -1);
+            int rc = 0;
+
+            if (s->packed)
+                rc = mt_py_visit_saved_handle(s, visit, arg);
+            else if (s->value.kind == MT_ARG_TENSOR)
+                rc = visit_held(s->value.v.tensor, visit, arg);
+            if (rc)
+                return rc;
+        }
     }
     return 0;
 }

@@ -33,19 +33,26 @@ static PyObject *from_numbers(const mt_value *v)
     return tuple;
 }
 
+static PyObject *read_slot(mt_node *n, int k, int item)
+{
+    mt_tensor *t = NULL;
+
+    MT_PY_TRY(mt_saved_read(&t, n, mt_saved_slot(n, k, item), true));
+    return mt_py_wrap(t);
+}
+
 /* raw: handles instead of tensors. */
 static PyObject *from_tensors(mt_node *n, int k, bool raw)
 {
+    const mt_saved *s = &n->saved[k];
+    int count = s->value.v.tensors.n;
     PyObject *tuple;
-    mt_tensors list;
 
-    MT_PY_TRY(mt_saved_tensors(&list, n, k));
-    if (list.n < 0)
-        Py_RETURN_NONE;
-    tuple = PyTuple_New(list.n);
-    for (int i = 0; tuple && i < list.n; i++) {
-        mt_tensor *t = list.data[i];
-        PyObject *item = raw ? mt_py_saved_wrap(n, k, i) : mt_py_wrap(t ? mt_tensor_ref(t) : NULL);
+    if (count < 0)
+        return read_slot(n, k, -1); /* freed: its error */
+    tuple = PyTuple_New(count);
+    for (int i = 0; tuple && i < count; i++) {
+        PyObject *item = raw ? mt_py_saved_wrap(n, k, i) : read_slot(n, k, i);
 
         if (!item)
             Py_CLEAR(tuple);
@@ -58,12 +65,10 @@ static PyObject *from_tensors(mt_node *n, int k, bool raw)
 static PyObject *from_saved(mt_node *n, int k)
 {
     const mt_value *v = &n->saved[k].value;
-    mt_tensor *t = NULL;
 
     switch (v->kind) {
     case MT_ARG_TENSOR:
-        MT_PY_TRY(mt_saved_unpack(&t, n, k));
-        return mt_py_wrap(t);
+        return read_slot(n, k, -1);
     case MT_ARG_TENSORS:
         return from_tensors(n, k, false);
     case MT_ARG_INT:

@@ -222,6 +222,13 @@ static void saved_dealloc(PyObject *o)
     Py_TYPE(o)->tp_free(o);
 }
 
+static mt_saved *slot_of(PyObject *o)
+{
+    const saved_tensor *self = (saved_tensor *)o;
+
+    return mt_saved_slot(self->n, self->k, self->item);
+}
+
 static PyObject *saved_register(PyObject *o, PyObject *args)
 {
     saved_tensor *self = (saved_tensor *)o;
@@ -230,11 +237,9 @@ static PyObject *saved_register(PyObject *o, PyObject *args)
 
     if (check_pair(args, &pack_hook, &unpack_hook, "register_hooks") < 0)
         return NULL;
-    if (self->item >= 0)
-        return PyErr_Format(PyExc_NotImplementedError, "register_hooks(): the tensors of a saved list take no hooks");
     if (push(pack_hook, unpack_hook) < 0)
         return NULL;
-    rc = mt_saved_pack(self->n, self->k);
+    rc = mt_saved_pack(self->n, slot_of(o));
     pop();
     if (rc < 0)
         return mt_py_raise();
@@ -243,24 +248,16 @@ static PyObject *saved_register(PyObject *o, PyObject *args)
 
 static hook_handle *handle_of(PyObject *o)
 {
-    const saved_tensor *self = (saved_tensor *)o;
-
-    return mt_saved_handle(&self->n->saved[self->k]);
+    return mt_saved_handle(slot_of(o));
 }
 
 static PyObject *saved_unpack(PyObject *o, PyObject *unused)
 {
     const saved_tensor *self = (saved_tensor *)o;
     mt_tensor *t = NULL;
-    mt_tensors list;
 
     (void)unused;
-    if (self->item >= 0) {
-        MT_PY_TRY(mt_saved_tensors(&list, self->n, self->k));
-        t = self->item < list.n ? list.data[self->item] : NULL;
-        return mt_py_wrap(t ? mt_tensor_ref(t) : NULL);
-    }
-    if (mt_saved_unpack(&t, self->n, self->k) < 0)
+    if (mt_saved_read(&t, self->n, slot_of(o), true) < 0)
         return mt_py_raise();
     return mt_py_wrap(t);
 }

@@ -152,8 +152,11 @@ class GradScope:
             return self._saved_tensor("ARG", k, arg.name, local, not arg.type.optional)
         at = self.saved.add("ARG", k, arg.name, self.mask)
         if arg.type.is_tensor_list:
-            self.declare("mt_tensors %s;" % local)
-            self.before.append("    MT_TRY(mt_saved_tensors(&%s, node, %d));" % (local, at))
+            self.declare("mt_tensors %s = {NULL, -1};" % local)
+            self.declare(
+                "mt_tensor **own_%s = NULL;" % local, "mt_saved_tensors_free(own_%s, %s.n);" % (local, local)
+            )
+            self.before.append("    MT_TRY(mt_saved_tensors(&%s, &own_%s, node, %d));" % (local, local, at))
         else:
             self.declare(
                 "%s%s = %s;" % (c_type(arg.type), local, getter(arg.type, "&node->saved[%d].value" % at))

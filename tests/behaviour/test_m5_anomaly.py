@@ -28,7 +28,7 @@ def leaf(torch):
 def warnings_of(call, *raises):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with pytest.raises(*raises[:1], match=raises[1]):
+        with pytest.raises(raises[0], match=raises[1]):
             call()
     assert all(w.category is UserWarning for w in caught)
     return [str(w.message) for w in caught]
@@ -239,3 +239,76 @@ def test_memory(torch):
     y, ref = make()
     gc.collect()
     assert ref() is None
+
+
+def boom(*args):
+    raise ValueError("boom")
+
+
+def nan(grads):
+    return tuple(g * float("nan") for g in grads)
+
+
+HOOKS = {  # what fails: the node that is blamed
+    "a tensor hook": ("Exp", lambda x, y, z: z.register_hook(boom)),
+    "a tensor hook further down": ("Mul", lambda x, y, z: y.register_hook(boom)),
+    "a hook of a leaf": ("torch::autograd::AccumulateGrad", lambda x, y, z: x.register_hook(boom)),
+    "a hook of a node": ("Exp", lambda x, y, z: z.grad_fn.register_hook(boom)),
+    "a hook before a node": ("Exp", lambda x, y, z: z.grad_fn.register_prehook(boom)),
+    "a hook after accumulation": (
+        "torch::autograd::AccumulateGrad",
+        lambda x, y, z: x.register_post_accumulate_grad_hook(boom),
+    ),
+    "a gradient of a wrong shape": ("Exp", lambda x, y, z: z.register_hook(lambda g: g.sum())),
+    "a wrong number of gradients": (
+        "Exp",
+        lambda x, y, z: z.grad_fn.register_hook(lambda a, b: (a[0], a[0])),
+    ),
+    "NaN from a hook of a node": ("Exp", lambda x, y, z: z.grad_fn.register_hook(lambda a, b: nan(a))),
+    "NaN from a tensor hook": ("Exp", lambda x, y, z: z.register_hook(lambda g: g * float("nan"))),
+}
+
+
+@pytest.mark.item("M5.111")
+@pytest.mark.parametrize("name", HOOKS)
+def test_hooks_that_fail(torch, name):
+    blamed, register = HOOKS[name]
+    blamed += "" if "::" in blamed else "Backward0"
+    with torch.autograd.set_detect_anomaly(True):
+        x = leaf(torch)
+        y = x * 2
+        z = y.exp()
+        register(x, y, z)
+        texts = warnings_of(z.sum().backward, (ValueError, RuntimeError), "boom|nan|invalid|number|size")
+    assert len(texts) == 1
+    assert texts[0].startswith(
+        "Error detected in %s. Traceback of forward call that caused the error:\n" % blamed
+    )
+    assert "test_hooks_that_fail" in texts[0]
+
+
+@pytest.mark.item("M5.111")
+def test_results_that_do_not_fit(torch):
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.new_ones(7)
+
+    with torch.autograd.set_detect_anomaly(True):
+        y = Wrong.apply(leaf(torch))
+        texts = warnings_of(y.sum().backward, RuntimeError, "invalid gradient at index 0")
+    assert len(texts) == 1 and "Error detected in WrongBackward" in texts[0]
+
+
+@pytest.mark.item("M5.53")
+def test_post_hooks_see_gradients_that_fit(torch):
+    shapes = []
+    x, b = torch.ones(2, 3, requires_grad=True), torch.ones(3, requires_grad=True)
+    y = x * b
+    y.grad_fn.register_hook(lambda results, grads: shapes.append([tuple(r.shape) for r in results]))
+    y.sum().backward()
+    assert shapes == [[(2, 3), (3,)]]

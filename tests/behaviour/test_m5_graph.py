@@ -573,3 +573,52 @@ def test_sequence_numbers_grow(torch):
     assert a.grad_fn._sequence_nr() == b.grad_fn._sequence_nr() + 5
     (a + b).sum().backward()
     assert x.grad.tolist() == [5, 5]
+
+
+@pytest.mark.item("M5.26")
+def test_gradient_edges_that_are_none(torch):
+    edge = torch.autograd.graph.GradientEdge
+    x = torch.ones(4, requires_grad=True)
+    s = (x * 2).sum()
+    for node in (None, 5, "a", x, s.grad_fn.next_functions):
+        with pytest.raises(
+            RuntimeError, match="GradientEdge's first object must be an autograd.graph.Node but got"
+        ):
+            torch.autograd.grad(s, [edge(node, 0)])
+        with pytest.raises(
+            RuntimeError, match="GradientEdge's first object must be an autograd.graph.Node but got"
+        ):
+            s.backward(inputs=[edge(node, 0)])
+        with pytest.raises((RuntimeError, AttributeError)):
+            torch.autograd.grad([edge(node, 0)], [x], [torch.ones(4)])
+    for number in ("a", None, 1.5):
+        with pytest.raises((RuntimeError, TypeError)):
+            torch.autograd.grad(s, [edge(s.grad_fn, number)])
+    for number in (1, 5, 2**31):
+        with pytest.raises(IndexError):
+            torch.autograd.grad([edge(s.grad_fn, number)], [x], [torch.ones(())], allow_unused=True)
+
+
+@pytest.mark.minitorch_only(reason="PyTorch crashes, or reads what is not there")
+@pytest.mark.item("M5.26")
+def test_gradient_edges_out_of_range(torch):
+    edge = torch.autograd.graph.GradientEdge
+    x = torch.ones(4, requires_grad=True)
+    s = (x * 2).sum()
+    leaf = torch.autograd.graph.get_gradient_edge(x).node
+    bare = torch.autograd.function.BackwardCFunction()
+    for node, number in (
+        (s.grad_fn, 1),
+        (s.grad_fn, -1),
+        (s.grad_fn, 2**32),
+        (s.grad_fn, -(2**70)),
+        (leaf, 1),
+        (bare, 0),
+    ):
+        for keywords in ({}, {"allow_unused": True}):
+            with pytest.raises(RuntimeError, match="output number %d is out of range" % number):
+                torch.autograd.grad(s, [edge(node, number)], **keywords)
+        with pytest.raises(RuntimeError, match="out of range"):
+            s.backward(inputs=[edge(node, number)])
+        with pytest.raises(IndexError, match="out of range"):
+            torch.autograd.backward([edge(node, number)], [torch.ones(())])

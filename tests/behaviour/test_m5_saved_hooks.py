@@ -346,3 +346,119 @@ def test_hooks_belong_to_a_thread(torch):
         assert seen == []
         x * x
     assert seen == [1, 1]
+
+
+PACKED = {  # what the pack hook sees of results: grad_fn; "leaf", "plain" for what has none
+    "exp": (lambda torch, x: x.exp(), ["ExpBackward0"]),
+    "exp_": (lambda torch, x: (x + 1).exp_(), ["ExpBackward0"]),
+    "softmax": (lambda torch, x: x.softmax(0), ["SoftmaxBackward0"]),
+    "max": (lambda torch, x: x.max(), ["MaxBackward1", "leaf"]),
+    "cumprod": (lambda torch, x: x.cumprod(0), ["CumprodBackward0", "leaf"]),
+    "sort": (lambda torch, x: x.sort(), ["plain"]),
+    "index": (lambda torch, x: x[torch.tensor([0, 2])], ["plain"]),
+    "index of a list": (lambda torch, x: x.expand(3, 3)[[0, 1], 1:], ["plain"]),
+    "two indices": (
+        lambda torch, x: x.expand(3, 3)[torch.tensor([0]), torch.tensor([1, 2])],
+        ["plain", "plain"],
+    ),
+    "index behind a slice": (lambda torch, x: x.expand(3, 3)[:, torch.tensor([0])], ["plain"]),
+    "mask": (lambda torch, x: x[torch.tensor([True, False, True])], ["plain"]),
+    "index_put": (lambda torch, x: x.index_put((torch.tensor([1]),), x[:1]), ["plain"]),
+    "cat": (lambda torch, x: torch.cat([x, x]), []),
+    "stack": (lambda torch, x: torch.stack([x, x]), []),
+}
+
+
+@pytest.mark.item("M5.110")
+@pytest.mark.parametrize("name", PACKED)
+def test_what_is_packed(torch, name):
+    call, expected = PACKED[name]
+    x, seen = leaf(torch), []
+
+    def pack(t):
+        seen.append(t.grad_fn.name() if t.grad_fn else "leaf" if t.requires_grad else "plain")
+        return t.detach().clone()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        y = call(torch, x)
+    assert sorted(seen) == sorted(expected)
+    z = y[0] if isinstance(y, tuple) else y
+    plain = call(torch, x)
+    plain = plain[0] if isinstance(plain, tuple) else plain
+    weight = torch.arange(1.0, z.numel() + 1).view(z.shape)
+    for _ in range(2):  # the packed values come back any number of times
+        (got,) = torch.autograd.grad(z, x, weight, retain_graph=True)
+        (want,) = torch.autograd.grad(plain, x, weight, retain_graph=True)
+        assert torch.equal(got, want)
+
+
+@pytest.mark.item("M5.110")
+def test_the_result_itself_is_packed(torch):
+    x, seen = leaf(torch), []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t), lambda t: y.detach()):
+        y = x.exp()
+    assert seen[0] is y
+    y.sum().backward()
+    assert torch.equal(x.grad, y)
+
+
+@pytest.mark.item("M5.110")
+def test_elements_of_a_saved_list_take_hooks(torch):
+    x, log = leaf(torch), []
+    y = x.expand(3, 3)[torch.tensor([0, 1]), torch.tensor([1, 2])]
+    first, second = y.grad_fn._raw_saved_indices
+    second.register_hooks(
+        lambda t: log.append("pack") or t.tolist(), lambda v: log.append("unpack") or torch.tensor(v)
+    )
+    assert second.data == [1, 2] and first.data.tolist() == [0, 1]
+    with pytest.raises(RuntimeError, match="already been set"):
+        second.register_hooks(lambda t: t, lambda t: t)
+    assert [i.tolist() for i in y.grad_fn._saved_indices] == [[0, 1], [1, 2]]
+    y.backward(torch.tensor([1.0, 10.0]))
+    assert x.grad.tolist() == [0, 1, 10] and log == ["pack", "unpack", "unpack"]
+    with pytest.raises(RuntimeError, match="freed"):
+        y.grad_fn._saved_indices
+
+
+@pytest.mark.minitorch_only(reason="PyTorch crashes")
+@pytest.mark.item("M5.110")
+def test_hooks_of_an_element_that_is_gone(torch):
+    y = leaf(torch)[torch.tensor([0, 1])]
+    (saved,) = y.grad_fn._raw_saved_indices
+    y.sum().backward()
+    for call in (lambda: saved.register_hooks(lambda t: t, lambda t: t), lambda: saved.data, saved.unpack):
+        with pytest.raises(RuntimeError, match="freed"):
+            call()
+
+
+@pytest.mark.item("M5.110")
+def test_a_pack_hook_that_fails_in_place(torch):
+    x = leaf(torch)
+    y = x + 1
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: 1 / 0, lambda t: t):
+        with pytest.raises(ZeroDivisionError):
+            y.exp_()
+        with pytest.raises(ZeroDivisionError):
+            x.expand(3, 3)[torch.tensor([0])]
+    try:
+        y.sum().backward()
+    except RuntimeError:
+        pass  # any error will do: nothing was saved
+
+
+@pytest.mark.minitorch_only(reason="PyTorch waits for itself")
+@pytest.mark.item("M5.110")
+def test_an_unpack_hook_of_a_list_that_frees_the_graph(torch):
+    x, nodes = leaf(torch), []
+
+    def unpack(t):
+        if nodes:
+            nodes.pop()
+            torch.autograd.backward(y, torch.ones(2, 3))
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), unpack):
+        y = x.expand(3, 3)[torch.tensor([0, 1])]
+    nodes.append(1)
+    y.grad_fn(torch.ones(2, 3))  # the hook runs backward through the node that waits for it
+    assert x.grad.tolist() == [2, 2, 2]
