@@ -143,6 +143,7 @@ int mt_py_state_init(PyObject *module);
 int mt_py_forward_init(PyObject *module);
 int mt_py_autocast_state_init(PyObject *module);
 int mt_py_inspect_init(PyObject *module);
+int mt_py_program_init(PyObject *module);
 /* _VariableFunctionsClass, its instance and the types of results (function_table.c). */
 int mt_py_function_table_init(PyObject *module);
 PyBufferProcs *mt_py_tensor_buffer(void);

@@ -11,12 +11,10 @@ static int add_space(PyObject *module, const char *name, PyMethodDef *functions)
     PyObject *full = PyUnicode_FromFormat("minitorch._C.%s", name), *space = full ? PyModule_NewObject(full) : NULL;
     int rc = -1;
 
+    if (space && PyModule_AddFunctions(space, functions) == 0 && PyModule_AddObjectRef(module, name, space) == 0)
+        rc = PyDict_SetItem(PyImport_GetModuleDict(), full, space); /* import minitorch._C._nn */
+    Py_XDECREF(space);
     Py_XDECREF(full);
-    if (!space)
-        return -1;
-    if (PyModule_AddFunctions(space, functions) == 0)
-        rc = PyModule_AddObjectRef(module, name, space);
-    Py_DECREF(space);
     return rc;
 }
 
@@ -82,8 +80,8 @@ MT_EXPORT PyMODINIT_FUNC PyInit__C(void)
         mt_py_tensor_type_init,    mt_py_torch_function_init, mt_py_torch_function_default_init,
         mt_py_tensor_new_init,     mt_py_autograd_init,       mt_py_module_functions_init,
         mt_py_numpy_init,          mt_py_state_init,          mt_py_forward_init,
-        mt_py_autocast_state_init, mt_py_inspect_init,        mt_py_function_table_init,
-        mt_py_testing_init,
+        mt_py_autocast_state_init, mt_py_inspect_init,        mt_py_program_init,
+        mt_py_function_table_init, mt_py_testing_init,
     };
     PyObject *module;
 

@@ -170,7 +170,7 @@ static PyObject *call_operand(PyObject *owner, PyObject *func, PyObject *types, 
     PyObject *handler = PyObject_GetAttr(owner, name_torch_function), *result = NULL;
 
     if (handler && warn_of_plain_method(owner, handler) == 0)
-        result = PyObject_CallFunctionObjArgs(handler, func, types, args, kwargs, NULL);
+        result = mt_py_call_handler(owner, handler, func, types, args, kwargs);
     Py_XDECREF(handler);
     return result;
 }
@@ -470,7 +470,8 @@ int mt_py_torch_function_init(PyObject *module)
 {
     module_object = module;
     name_torch_function = PyUnicode_InternFromString("__torch_function__");
-    if (!name_torch_function || mt_py_torch_function_state_init(module) < 0)
+    if (!name_torch_function || mt_py_torch_function_state_init(module) < 0 ||
+        mt_py_torch_function_foreign_init(module) < 0)
         return -1;
     disabled_impl = PyObject_GetAttrString(module, "_disabled_torch_function_impl");
     return disabled_impl ? 0 : -1;

@@ -3,8 +3,8 @@
    exact tensor of the result into the subclass. */
 #include "bindings/bindings_internal.h"
 
-#include "bindings/bind.h"
 #include "bindings/new_internal.h"
+#include "bindings/torch_function.h"
 
 static PyObject *convert(PyObject *result, PyObject *cls);
 
@@ -87,10 +87,16 @@ static PyObject *tuple_of(PyObject *iterable)
 static PyObject *call(PyObject *func, PyObject *args, PyObject *kwargs)
 {
     PyObject *tuple = tuple_of(args), *result;
+    mt_py_handler_call call = {NULL, func, tuple, kwargs};
 
     if (!tuple)
         return NULL;
-    result = PyObject_Call(func, tuple, kwargs == Py_None ? NULL : kwargs);
+    if (mt_py_handler_begins(&call)) {
+        result = PyObject_Call(func, tuple, kwargs == Py_None ? NULL : kwargs);
+        mt_py_handler_ends(&call);
+    } else {
+        result = Py_NewRef(Py_NotImplemented);
+    }
     Py_DECREF(tuple);
     return result;
 }

@@ -216,18 +216,25 @@ static PyObject *disabled_impl_call(PyObject *module, PyObject *args)
 {
     PyObject *func, *types, *func_args = NULL, *kwargs = NULL, *result = NULL, *tuple;
     bool old = mt_thread.override_subclass_disabled;
+    mt_py_handler_call call;
 
     (void)module;
     if (!PyArg_ParseTuple(args, "OO|OO:_disabled_torch_function_impl", &func, &types, &func_args, &kwargs) ||
         check_kwargs(kwargs, "_disabled_torch_function_impl") < 0)
         return NULL;
     tuple = as_tuple(func_args, "_disabled_torch_function_impl");
-    if (tuple) {
-        mt_thread.override_subclass_disabled = true;
-        result = PyObject_Call(func, tuple, kwargs == Py_None ? NULL : kwargs);
-        mt_thread.override_subclass_disabled = old;
+    if (!tuple)
+        return NULL;
+    call = (mt_py_handler_call){NULL, func, tuple, kwargs};
+    if (!mt_py_handler_begins(&call)) {
         Py_DECREF(tuple);
+        Py_RETURN_NOTIMPLEMENTED;
     }
+    mt_thread.override_subclass_disabled = true;
+    result = PyObject_Call(func, tuple, kwargs == Py_None ? NULL : kwargs);
+    mt_thread.override_subclass_disabled = old;
+    mt_py_handler_ends(&call);
+    Py_DECREF(tuple);
     return result;
 }
 

@@ -107,9 +107,13 @@ def find_module(name, place=None):
         sys.argv[0] = "-m"
     try:
         spec = importlib.util.find_spec(name)
+        if getattr(getattr(spec, "loader", None), "is_stub", False):
+            _fail("%s is not in minitorch" % name, 1)
         if spec is not None and spec.submodule_search_locations is not None:
             package, name = name, name + ".__main__"
-            spec = importlib.util.find_spec(name)
+            spec = (
+                None if package == "torch" else importlib.util.find_spec(name)
+            )  # PyTorch has no command line
             if spec is None:
                 _fail(
                     "No module named %s; %r is a package and cannot be directly executed" % (name, package), 1
@@ -172,37 +176,47 @@ def run(kind, target):
     """
     import types
 
-    main = types.ModuleType("__main__")
+    from minitorch import _C
+
+    main, runpy = types.ModuleType("__main__"), False
     try:
         code, names = find(kind, target)
+        runpy = "__spec__" in names  # python runs modules by runpy, whose frames its tracebacks show
         vars(main).update({"__builtins__": __builtins__, "__annotations__": {}}, **names)
         sys.modules["__main__"] = main
-        exec(code, vars(main))
+        _C._run_outermost(code, vars(main))
     except SystemExit:
         raise
     except BaseException:
-        _leave_out_launcher()
+        _leave_out_launcher(runpy)
         raise
 
 
-def _leave_out_launcher():
-    """Tracebacks of python begin in the program; the frames of this file and of its caller stay out of ours."""
+def _leave_out_launcher(runpy):
+    """Tracebacks of python begin in the program, or in runpy; the frames of this file stay out of ours, and those of its callers."""
     show = sys.excepthook
 
     def excepthook(kind, value, trace):
-        while trace is not None and _is_launcher(trace.tb_frame):
+        kept = []
+        while trace is not None and (name := _launcher(trace.tb_frame)):
+            if runpy and name == "runpy":
+                kept.append(trace)
             trace = trace.tb_next
+        for entry in reversed(kept):
+            entry.tb_next = trace
+            trace = entry
         value.__traceback__ = trace
         show(kind, value, trace)
 
     sys.excepthook = excepthook
 
 
-def _is_launcher(frame):
-    return frame.f_code.co_filename == __file__ or frame.f_globals.get("__name__") in (
-        "runpy",
-        "importlib.util",
-    )
+def _launcher(frame):
+    """The name of the module of a frame that belongs to the way into the program, else None."""
+    name = frame.f_globals.get("__name__")
+    if frame.f_code.co_filename == __file__ or name in ("runpy", "importlib.util"):
+        return name
+    return None
 
 
 def main():

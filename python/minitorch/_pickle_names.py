@@ -108,8 +108,10 @@ device.__module__ = Size.__module__ = __name__
 
 
 def dispatch_table():
-    """dispatch_table(): reducers for a pickler, ours added to the registered ones."""
-    return {**copyreg.dispatch_table, torch.device: _reduce_device, torch.Size: _reduce_size}
+    """dispatch_table(): reducers for a pickler, ours added to the registered ones; classes go by their names."""
+    table = {**copyreg.dispatch_table, torch.device: _reduce_device, torch.Size: _reduce_size}
+    table.pop(type(torch.Tensor), None)
+    return table
 
 
 class FramedPickler(pickle._Pickler):

@@ -99,12 +99,13 @@ class StubMeta(abc.ABCMeta):
         name = cls.__dict__.get("_stub_of")
         return "<stub of %s>" % name if name else super().__repr__()
 
-    def __getitem__(cls, key):  # List[...] in annotations
-        return cls
+    def __getitem__(cls, key):
+        """Stubs stand in annotations, List[...].  The place 0 is where Python begins to iterate over what is not Iterable."""
+        return _refuse(cls) if type(key) is int and key == 0 else cls
 
 
 for _name in (
-    "bool len iter next contains setitem int float complex index enter exit aenter await neg pos abs invert "
+    "bool len setitem delitem int float complex index round divmod rdivmod enter exit neg pos abs invert "
     "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and rand xor rxor "
     "lshift rlshift rshift rrshift lt le gt ge"
 ).split():

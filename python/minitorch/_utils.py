@@ -12,6 +12,11 @@ import minitorch as torch
 from minitorch import _C
 
 
+def _tensor_class():
+    """The class Tensor, in pickles of programs to which its name is torch.Tensor."""
+    return torch.Tensor
+
+
 def _element_size(dtype):
     """Bytes of one element."""
     return dtype.itemsize

@@ -27,6 +27,7 @@ An installed PyTorch is not touched and not seen.  One that is already imported 
 `multiprocessing` starts run the same way; other subprocesses do not, unless they are started with `python -m minitorch`.
 """
 
+import copyreg
 import importlib
 import importlib.machinery
 import importlib.util
@@ -35,7 +36,7 @@ import sys
 import types
 
 import minitorch
-from minitorch import _stubs
+from minitorch import _stubs, _utils
 
 __all__ = ["install", "is_lazy", "report", "uninstall"]
 
@@ -98,7 +99,11 @@ class _Loader:
 
     def exec_module(self, module):
         # What sys.modules has after this call is what was imported; the module of ours keeps its own spec.
-        sys.modules[module.__spec__.name] = self._module or importlib.import_module(self._ours)
+        ours = self._module or importlib.import_module(self._ours)
+        sys.modules[module.__spec__.name] = ours
+        if not hasattr(ours, "__path__"):  # the extension: it made the modules inside
+            for name in [name for name in sys.modules if name.startswith(self._ours + ".")]:
+                sys.modules[_theirs(name)] = sys.modules[name]
 
     def __getattr__(self, name):  # get_code, get_source, ... for `python -m torch.utils.something`, inspect
         if name not in (
@@ -115,6 +120,8 @@ class _Loader:
 
 
 class _StubLoader:
+    is_stub = True
+
     def create_module(self, spec):
         return _stubs.StubModule(spec.name)
 
@@ -324,7 +331,13 @@ def install(lazy=None):
         if "multiprocessing.spawn" in sys.modules:
             _start_children_alike(sys.modules["multiprocessing.spawn"])
         minitorch.Tensor.__module__ = _THEIRS  # by which libraries tell whose tensor it is
+        copyreg.pickle(type(minitorch.Tensor), _reduce_class)
     _lazy = bool(lazy)
+
+
+def _reduce_class(cls):
+    """How pickles name a class of tensors: Tensor itself so that they can be read without this module."""
+    return (_utils._tensor_class, ()) if cls is minitorch.Tensor else cls.__qualname__
 
 
 def _refuse_another_torch():
@@ -358,6 +371,7 @@ def uninstall():
             module.__getattr__ = original
     _watched.clear()
     minitorch.Tensor.__module__ = _OURS
+    copyreg.dispatch_table.pop(type(minitorch.Tensor), None)
     _lazy = False
 
 

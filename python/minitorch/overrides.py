@@ -92,7 +92,7 @@ def handle_torch_function(public_api, relevant_args, /, *args, **kwargs):
                 DeprecationWarning,
                 stacklevel=2,
             )
-        result = handler(public_api, types, args, kwargs)
+        result = _C._call_handler(arg, handler, public_api, types, args, kwargs)
         if result is not NotImplemented:
             return result
     # Members of Tensor that are slots in C have no module of their own.

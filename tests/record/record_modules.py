@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.metadata
 import importlib.util
 import os
+import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATH = os.path.join(ROOT, "python", "minitorch", "torch_modules.txt")
@@ -48,6 +49,12 @@ def packages(name, folder):
             yield from packages("%s.%s" % (name, child), inner)
 
 
+def made_by_code(folder):
+    """Modules without a file, which the package itself puts into sys.modules."""
+    with open(os.path.join(folder, "__init__.py"), encoding="utf-8") as f:
+        return re.findall(r'sys\.modules\.setdefault\(f"\{__name__\}\.(\w+)"', f.read())
+
+
 def wrapped(words, width=120):
     lines = [""]
     for word in words:
@@ -63,6 +70,7 @@ def main():
     with open(PATH, "w", encoding="utf-8") as f:
         f.write(PREFACE % version)
         for name, found in packages("torch", folder):
+            found = sorted({*found, *(made_by_code(folder) if name == "torch" else ())})
             f.write("\n[%s]\n%s\n" % (name, "\n".join(wrapped(found))))
 
 
