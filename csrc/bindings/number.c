@@ -60,9 +60,9 @@ static PyObject *or_reflected(PyObject *result, const char *name, binaryfunc ref
 
     if (result != Py_NotImplemented || Py_TYPE(a) == Py_TYPE(b) || !mt_py_is_tensor(b) || !mt_py_is_override(b))
         return result;
-    own = PyObject_GetAttrString((PyObject *)&mt_TensorBase_Type, name);
+    own = PyObject_GetAttrString((PyObject *)mt_tensor_type, name);
     theirs = PyObject_GetAttrString((PyObject *)Py_TYPE(b), name);
-    same = own && own == theirs; /* otherwise it is written in Python, and Python asks it */
+    same = own && own == theirs; /* otherwise the class has its own, and Python asks that */
     Py_XDECREF(own);
     Py_XDECREF(theirs);
     if (PyErr_Occurred())

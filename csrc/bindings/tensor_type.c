@@ -260,32 +260,79 @@ static PyGetSetDef dict_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* Does a class have the base's method of this name? -1 on an error. */
-static int has_base_method(PyTypeObject *cls, const char *name)
-{
-    PyObject *key = PyUnicode_InternFromString(name);
-    int same;
+/* Members of Tensor named after slots: functions in Python, which take whatever overrides, and methods that give what an override
+   gives. Python fills the slots of a class with calls of them. While a class has those that Tensor was made with, the base's slots
+   do the same faster. */
+static struct kept_slot {
+    const char *names[2];
+    size_t number, sequence, mapping; /* offsets in the tables of slots, plus one */
+    PyObject *members[2];
+} kept_slots[] = {
+#define NUMBER(slot, ...)                                         \
+    {                                                             \
+        {__VA_ARGS__}, offsetof(PyNumberMethods, slot) + 1, 0, 0, \
+        {                                                         \
+            NULL, NULL                                            \
+        }                                                         \
+    }
+    NUMBER(nb_subtract, "__sub__", "__rsub__"),
+    NUMBER(nb_true_divide, "__truediv__", "__rtruediv__"),
+    NUMBER(nb_floor_divide, "__floordiv__", "__rfloordiv__"),
+    NUMBER(nb_remainder, "__mod__", "__rmod__"),
+    NUMBER(nb_power, "__pow__", "__rpow__"),
+    NUMBER(nb_inplace_power, "__ipow__", NULL),
+    NUMBER(nb_lshift, "__lshift__", "__rlshift__"),
+    NUMBER(nb_rshift, "__rshift__", "__rrshift__"),
+    NUMBER(nb_matrix_multiply, "__matmul__", "__rmatmul__"),
+    NUMBER(nb_negative, "__neg__", NULL),
+    NUMBER(nb_positive, "__pos__", NULL),
+    NUMBER(nb_absolute, "__abs__", NULL),
+    NUMBER(nb_bool, "__bool__", NULL),
+#undef NUMBER
+    {{"__len__", NULL},
+     0,
+     offsetof(PySequenceMethods, sq_length) + 1,
+     offsetof(PyMappingMethods, mp_length) + 1,
+     {NULL, NULL}},
+};
 
-    if (!key)
-        return -1;
-    same = _PyType_Lookup(cls, key) == _PyType_Lookup(&mt_TensorBase_Type, key);
-    Py_DECREF(key);
-    return same;
+static void copy_slot(void *to, const void *from, size_t offset)
+{
+    if (offset)
+        *(void **)((char *)to + offset - 1) = *(void *const *)((const char *)from + offset - 1);
 }
 
-/* `__bool__` and `__len__` are methods, so that they can give what an override gives; Python fills the slots of a class with
-   calls of them. While the methods are the base's, the base's slots do the same faster. */
+/* Does cls have the members? The first class to come is Tensor: they are noted. -1 on an error. */
+static int has_kept_members(PyTypeObject *cls, struct kept_slot *slot)
+{
+    for (int i = 0; i < 2 && slot->names[i]; i++) {
+        PyObject *key = PyUnicode_InternFromString(slot->names[i]), *member;
+
+        if (!key)
+            return -1;
+        member = _PyType_Lookup(cls, key);
+        Py_DECREF(key);
+        if (!mt_tensor_type)
+            Py_XSETREF(slot->members[i], Py_XNewRef(member));
+        else if (member != slot->members[i])
+            return 0;
+    }
+    return 1;
+}
+
 static int keep_slots(PyTypeObject *cls)
 {
-    int own_bool = has_base_method(cls, "__bool__"), own_len = has_base_method(cls, "__len__");
+    for (size_t i = 0; i < sizeof(kept_slots) / sizeof(*kept_slots); i++) {
+        struct kept_slot *slot = &kept_slots[i];
+        int rc = has_kept_members(cls, slot);
 
-    if (own_bool < 0 || own_len < 0)
-        return -1;
-    if (own_bool)
-        cls->tp_as_number->nb_bool = mt_py_tensor_number.nb_bool;
-    if (own_len) {
-        cls->tp_as_sequence->sq_length = mt_py_tensor_sequence.sq_length;
-        cls->tp_as_mapping->mp_length = mt_py_tensor_mapping.mp_length;
+        if (rc < 0)
+            return -1;
+        if (rc == 0)
+            continue;
+        copy_slot(cls->tp_as_number, &mt_py_tensor_number, slot->number);
+        copy_slot(cls->tp_as_sequence, &mt_py_tensor_sequence, slot->sequence);
+        copy_slot(cls->tp_as_mapping, &mt_py_tensor_mapping, slot->mapping);
     }
     return 0;
 }

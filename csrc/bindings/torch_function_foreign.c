@@ -71,9 +71,10 @@ static PyObject *refuse(PyObject *func, PyObject *tensor)
 
     if (!name)
         return NULL;
-    PyErr_Format(PyExc_TypeError,
-                 "%S(): arguments must be tensors of minitorch, not %R; torch.from_dlpack() takes over the memory of others",
-                 name, Py_TYPE(tensor));
+    PyErr_Format(
+        PyExc_TypeError,
+        "%S(): arguments must be tensors of minitorch, not %R; torch.from_dlpack() takes over the memory of others",
+        name, Py_TYPE(tensor));
     Py_DECREF(name);
     return NULL;
 }

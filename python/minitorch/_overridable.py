@@ -133,6 +133,12 @@ def _of_object(name, function):
     )
 
 
+def _is_old_name(name):
+    """Whether this is a name of Python 2, which stands for a newer one."""
+    other = _C._TensorBase.__dict__.get(name)
+    return name.startswith("__") and other is None and getattr(torch.Tensor, name).__name__ != name
+
+
 @_cached
 def _scan():
     """(overridable: {namespace or property: functions}, {function: dotted name}, ignored functions)"""
@@ -149,7 +155,10 @@ def _scan():
             if type(function).__name__ == "_Feature":
                 continue
             if callable(function):
-                names[function] = dotted
+                if is_class and _is_old_name(name):
+                    names.setdefault(function, dotted)
+                else:
+                    names[function] = dotted
                 if is_class or _public(name):
                     if _is_overridable(function, name, is_class):
                         functions.setdefault(namespace, []).append(function)

@@ -2,8 +2,8 @@
 """The class Tensor: what is written in Python on top of the C base.
 
 The base supplies operators (reflected ones too), indexing, length, iteration, hash, attributes and all ops.
-A method here begins with the override check; it must not be named after an operator slot, since that would
-take the slot away from the base and make the operator slow.
+A method here begins with the override check.  One named after an operator takes the slot away from the base and makes the operator
+slow, unless the metaclass keeps the slot: see kept_slots in csrc/bindings/tensor_type.c.
 """
 
 import minitorch as torch
@@ -18,6 +18,11 @@ from minitorch.overrides import (
 
 
 class Tensor(_C._TensorBase):
+    from minitorch._operators import (
+        __abs__, __floordiv__, __ipow__, __neg__, __pos__, __pow__, __rdiv__, __rfloordiv__, __rlshift__, __rmatmul__, __rmod__,
+        __rpow__, __rrshift__, __rsub__, __rtruediv__,
+    )  # fmt: skip
+
     # --- autograd ---
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
@@ -740,7 +745,6 @@ for _name, _method in methods():
     setattr(Tensor, _name, _method)
 for _name, _modern in (
     ("div", "truediv"),
-    ("rdiv", "rtruediv"),
     ("idiv", "itruediv"),
     ("nonzero", "bool"),
     ("long", "int"),
