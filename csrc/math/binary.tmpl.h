@@ -398,10 +398,7 @@ MT_HD T FN(silu_backward)(T grad, T x)
 
 MT_HD T FN(gelu_backward)(T grad, T x)
 {
-    T cdf = FN(normal_cdf)(x);
-    T pdf = NUM(0.39894228040143267794) * FN(exp_down)(NUM(-0.5) * x * x);
-
-    return grad * (cdf + x * pdf);
+    return grad * FN(gelu_slope)(x);
 }
 
 MT_HD T FN(gelu_tanh_backward)(T grad, T x)

@@ -450,6 +450,11 @@ MT_HD double mt_normal_cdf_f64(double x)
     return 0.5 * (1.0 + mt_erf_f64(x * 0.70710678118654752440));
 }
 
+MT_HD double mt_gelu_slope_f64(double x)
+{
+    return mt_normal_cdf_f64(x) + x * (0.39894228040143267794 * mt_exp_down_f64(-0.5 * x * x));
+}
+
 /* --- sine and cosine --- */
 
 typedef struct mt_trig_parts64 {

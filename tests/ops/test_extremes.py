@@ -92,3 +92,17 @@ def test_triangles_with_few_elements(torch):
     assert torch.triu_indices(2**40, 2, -1).tolist() == [[0, 0, 1, 1, 2], [0, 1, 0, 1, 1]]
     assert torch.tril_indices(5, 2**40, -3).tolist() == [[3, 4, 4], [0, 0, 1]]
     assert torch.triu_indices(3, 3, 5).shape == (2, 0)
+
+
+def test_gelu_slope():
+    """Within a unit of 1 everywhere; a half at zero, 0 and 1 far out, NaN where infinity meets zero."""
+    at = [k / 64 for k in range(-960, 961)]
+    x = torch.tensor(at).requires_grad_()
+    torch.nn.functional.gelu(x).sum().backward()
+    for got, v in zip(x.grad.tolist(), at):
+        density = math.exp(-v * v / 2) / math.sqrt(2 * math.pi)
+        assert abs(got - (math.erfc(-v / math.sqrt(2)) / 2 + v * density)) < 2**-22
+    x = torch.tensor([0.0, -0.0, 1e30, -1e30, math.inf, -math.inf, math.nan]).requires_grad_()
+    torch.nn.functional.gelu(x).sum().backward()
+    assert x.grad[:4].tolist() == [0.5, 0.5, 1.0, 0.0]
+    assert x.grad[4:].isnan().all()
