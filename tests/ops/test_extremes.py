@@ -2,6 +2,7 @@
 """Shapes and numbers at the edge: empty dimensions, results written over arguments, huge counts. Nothing here may crash, hang
 or read memory that is not the tensor's."""
 
+import math
 import warnings
 
 import pytest
@@ -94,7 +95,7 @@ def test_triangles_with_few_elements(torch):
     assert torch.triu_indices(3, 3, 5).shape == (2, 0)
 
 
-def test_gelu_slope():
+def test_gelu_slope(torch):
     """Within a unit of 1 everywhere; a half at zero, 0 and 1 far out, NaN where infinity meets zero."""
     at = [k / 64 for k in range(-960, 961)]
     x = torch.tensor(at).requires_grad_()
