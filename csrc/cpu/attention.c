@@ -93,16 +93,22 @@ static void product(const job *j, char *c, int64_t c_row, int64_t m, int64_t n, 
 static void scale_queries(const head *h)
 {
     const job *j = h->j;
+    const char *from = row_of(h, h->q, j->q, h->first);
 
-    for (int64_t r = 0; r < h->rows; r++) {
-        const char *from = row_of(h, h->q, j->q, h->first + r);
+    if (j->wide)
+        MT_ISA_PICK(mt_attention_queries_f64)((double *)h->queries, (const double *)from, j->q->stride[2], h->rows,
+                                              j->width, j->scale);
+    else
+        MT_ISA_PICK(mt_attention_queries_f32)((float *)h->queries, (const float *)from, j->q->stride[2], h->rows,
+                                              j->width, (float)j->scale);
+}
 
-        for (int64_t e = 0; e < j->width; e++)
-            if (j->wide)
-                ((double *)h->queries)[r * j->width + e] = ((const double *)from)[e] * j->scale;
-            else
-                ((float *)h->queries)[r * j->width + e] = ((const float *)from)[e] * (float)j->scale;
-    }
+static void hide_future(const head *h)
+{
+    if (h->j->wide)
+        MT_ISA_PICK(mt_attention_hide_f64)((double *)h->scores, h->rows, h->cols, h->first + 1);
+    else
+        MT_ISA_PICK(mt_attention_hide_f32)((float *)h->scores, h->rows, h->cols, h->first + 1);
 }
 
 static void hide(const job *j, char *scores, int64_t i)
@@ -142,9 +148,8 @@ static void compute_scores(const head *h)
             (operand){h->k, 1, j->k->stride[2]}, false);
     if (j->mask)
         apply_mask(h);
-    for (int64_t r = 0; j->causal && r < h->rows; r++)
-        for (int64_t c = h->first + r + 1; c < h->cols; c++)
-            hide(j, h->scores, r * h->cols + c);
+    if (j->causal)
+        hide_future(h);
 }
 
 /* --- one head --- */
@@ -198,22 +203,15 @@ static void forward_head(head *h)
 static void compute_delta(const head *h)
 {
     const job *j = h->j;
+    const char *o = row_of(h, h->out, j->out, h->first), *g = row_of(h, h->grad, j->grad, h->first);
+    int64_t o_row = j->out->stride[2], g_row = j->grad->stride[2];
 
-    for (int64_t r = 0; r < h->rows; r++) {
-        const char *o = row_of(h, h->out, j->out, h->first + r), *g = row_of(h, h->grad, j->grad, h->first + r);
-        double wide = 0;
-        float narrow = 0;
-
-        for (int64_t e = 0; e < j->width; e++)
-            if (j->wide)
-                wide += ((const double *)o)[e] * ((const double *)g)[e];
-            else
-                narrow += ((const float *)o)[e] * ((const float *)g)[e];
-        if (j->wide)
-            ((double *)h->delta)[r] = wide;
-        else
-            ((float *)h->delta)[r] = narrow;
-    }
+    if (j->wide)
+        MT_ISA_PICK(mt_attention_delta_f64)((double *)h->delta, (const double *)o, o_row, (const double *)g, g_row,
+                                            h->rows, j->width);
+    else
+        MT_ISA_PICK(mt_attention_delta_f32)((float *)h->delta, (const float *)o, o_row, (const float *)g, g_row,
+                                            h->rows, j->width);
 }
 
 static void backward_block(const head *h)

@@ -18,6 +18,17 @@ MT_ISA_DECLARE(void, mt_softmax_back_rows_f64,
                (double *out, const double *g, const double *y, int64_t n_rows, int64_t n, bool is_log));
 
 /* Attention, a block of n_rows queries against n keys: scores in, weights out; the weights again; slopes of the scores. */
+MT_ISA_DECLARE(void, mt_attention_queries_f32,
+               (float *to, const float *q, int64_t row, int64_t n_rows, int64_t n, float scale));
+MT_ISA_DECLARE(void, mt_attention_hide_f32, (float *x, int64_t n_rows, int64_t n, int64_t seen));
+MT_ISA_DECLARE(void, mt_attention_delta_f32,
+               (float *delta, const float *o, int64_t o_row, const float *g, int64_t g_row, int64_t n_rows, int64_t n));
+MT_ISA_DECLARE(void, mt_attention_queries_f64,
+               (double *to, const double *q, int64_t row, int64_t n_rows, int64_t n, double scale));
+MT_ISA_DECLARE(void, mt_attention_hide_f64, (double *x, int64_t n_rows, int64_t n, int64_t seen));
+MT_ISA_DECLARE(void, mt_attention_delta_f64,
+               (double *delta, const double *o, int64_t o_row, const double *g, int64_t g_row, int64_t n_rows,
+                int64_t n));
 MT_ISA_DECLARE(void, mt_attention_weights_f32, (float *x, int64_t n_rows, int64_t n, float *lse));
 MT_ISA_DECLARE(void, mt_attention_weights_f64, (double *x, int64_t n_rows, int64_t n, double *lse));
 MT_ISA_DECLARE(void, mt_attention_again_f32, (float *x, int64_t n_rows, int64_t n, const float *lse));

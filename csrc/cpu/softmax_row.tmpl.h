@@ -209,6 +209,34 @@ void MT_ISA_NAME(ROW(mt_softmax_back_rows))(T *out, const T *g, const T *y, int6
     }
 }
 
+/* --- attention --- */
+
+/* Rows of queries, `row` elements apart, times scale. */
+void MT_ISA_NAME(ROW(mt_attention_queries))(T *to, const T *q, int64_t row, int64_t n_rows, int64_t n, T scale)
+{
+    for (int64_t r = 0; r < n_rows; r++, q += row, to += n) {
+        MT_IVDEP
+        for (int64_t i = 0; i < n; i++)
+            to[i] = q[i] * scale;
+    }
+}
+
+/* Row r sees the first seen + r keys of n. */
+void MT_ISA_NAME(ROW(mt_attention_hide))(T *x, int64_t n_rows, int64_t n, int64_t seen)
+{
+    for (int64_t r = 0; r < n_rows; r++, x += n)
+        for (int64_t c = seen + r; c < n; c++)
+            x[c] = (T)-INFINITY;
+}
+
+/* Products of each row of the output with its gradient. */
+void MT_ISA_NAME(ROW(mt_attention_delta))(T *delta, const T *o, int64_t o_row, const T *g, int64_t g_row,
+                                          int64_t n_rows, int64_t n)
+{
+    for (int64_t r = 0; r < n_rows; r++, o += o_row, g += g_row)
+        SUM_OF(delta[r], n, SIMD(load)(o + at) * SIMD(load)(g + at), o[i] * g[i]);
+}
+
 /* In place: the weights of a block of attention. A row of -inf has no weights and the logarithm 0. */
 void MT_ISA_NAME(ROW(mt_attention_weights))(T *x, int64_t n_rows, int64_t n, T *lse)
 {
