@@ -113,9 +113,6 @@ static inline bool mt_gradient_fits(const mt_tensor *g, const mt_input_meta *wan
 int mt_autograd_op_cast(mt_tensor **out, mt_tensor *t, mt_dtype dtype, mt_device device); /* a copy */
 int mt_autograd_op_sum(mt_tensor **out, mt_tensor *t, mt_ints dims);                      /* keeps dims */
 
-/* saved.c */
-extern const char mt_text_backward_twice[];
-
 /* inplace.c */
 typedef struct mt_geometry {
     const int64_t *size, *stride;

@@ -193,6 +193,7 @@ int mt_saved_read(mt_tensor **out, mt_node *n, const mt_saved *s, bool with_hist
 int mt_saved_pack(mt_node *n, mt_saved *s);
 /* What the pack hook left, or NULL. */
 void *mt_saved_handle(const mt_saved *s);
+extern const char mt_text_backward_twice[]; /* what is said of released ones */
 /* Drops the tensors of all saved values and marks them released. */
 void mt_node_release_saved(mt_node *n);
 

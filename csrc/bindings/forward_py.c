@@ -104,7 +104,7 @@ static PyObject *adopt(PyObject *module, PyObject *o)
     (void)module;
     if (!mt_py_is_tensor(o))
         return PyErr_Format(PyExc_TypeError, "_adopt(): argument must be Tensor, not %s", Py_TYPE(o)->tp_name);
-    mt_py_impl(o)->flags |= MT_FLAG_ADOPTED;
+    mt_tensor_adopt(mt_py_impl(o));
     return Py_NewRef(o);
 }
 

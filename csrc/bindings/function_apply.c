@@ -286,6 +286,9 @@ static int set_metadata(const outputs *o)
     rc = mt_node_replace_inputs(o->n, tensors, (int)n);
     if (rc < 0)
         mt_py_raise();
+    for (Py_ssize_t i = 0; rc == 0 && i < n; i++)
+        if (position(o->ctx->non_differentiable, PyTuple_GET_ITEM(o->result, i)) >= 0)
+            o->n->input[i].takes_grad = false;
     PyMem_Free(tensors);
     return rc;
 }

@@ -13,7 +13,9 @@ typedef struct mt_py_function {
     bool *is_tensor;            /* n_args of them */
     Py_ssize_t n_args;
     bool materialize_grads;
-    bool accessed; /* saved tensors have been read, and dropped for that */
+    bool plain_gets_zeros; /* _materialize_non_diff_grads: so do outputs that take no gradient */
+    bool freed;            /* the node is gone, and its saved tensors were before it */
+    bool accessed;         /* saved tensors have been read, and dropped for that */
 } mt_py_function;
 
 /* NULL when o is no ctx. */

@@ -50,7 +50,9 @@ static void function_destroy(mt_node *n)
 {
     mt_py_function *ctx = n->data;
 
-    if (n->n_saved && Py_REFCNT((PyObject *)ctx) > 1 && !ctx->kept) {
+    for (int k = 0; k < n->n_saved; k++)
+        ctx->freed |= n->saved[k].released;
+    if (n->n_saved && !ctx->freed && Py_REFCNT((PyObject *)ctx) > 1 && !ctx->kept) {
         PyObject *type, *value, *traceback;
 
         PyErr_Fetch(&type, &value, &traceback);
@@ -77,7 +79,8 @@ static PyObject *pack_gradients(mt_py_function *ctx, mt_node *n, mt_tensor *cons
         mt_tensor *g = grads[i] ? mt_tensor_ref(grads[i]) : NULL;
         PyObject *item;
 
-        if (!g && ctx->materialize_grads && mt_node_zeros(&g, n, i) < 0) {
+        if (!g && ctx->materialize_grads && (n->input[i].takes_grad || ctx->plain_gets_zeros) &&
+            mt_node_zeros(&g, n, i) < 0) {
             mt_py_raise();
             Py_CLEAR(args);
             break;
@@ -214,7 +217,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 
     (void)args, (void)kwargs;
     if (self)
-        self->materialize_grads = true;
+        self->materialize_grads = self->plain_gets_zeros = true;
     return (PyObject *)self;
 }
 
@@ -262,6 +265,8 @@ static mt_node *live_node(PyObject *o)
 {
     mt_py_function *self = (mt_py_function *)o;
 
+    if (!self->node.n && self->freed)
+        return PyErr_Format(PyExc_RuntimeError, "%s", mt_text_backward_twice), NULL;
     if (!self->accessed)
         return self->node.n;
     PyErr_SetString(PyExc_RuntimeError,
@@ -324,9 +329,14 @@ static PyObject *saved_tensors(PyObject *o, void *closure)
 static PyObject *raw_saved_tensors(PyObject *o, void *closure)
 {
     mt_node *n = live_node(o);
-    PyObject *tuple = !n && PyErr_Occurred() ? NULL : PyTuple_New(n ? n->n_saved : 0);
+    PyObject *tuple;
 
     (void)closure;
+    if (!n && PyErr_Occurred())
+        return NULL;
+    if (n && mt_saved_check(n) < 0)
+        return mt_py_raise();
+    tuple = PyTuple_New(n ? n->n_saved : 0);
     for (int k = 0; tuple && n && k < n->n_saved; k++) {
         PyObject *item = mt_py_saved_wrap(n, k, -1);
 
@@ -351,20 +361,26 @@ static PyObject *requires_grad(PyObject *o, void *closure)
     return PyBool_FromLong(((mt_py_function *)o)->node.n != NULL);
 }
 
-static PyObject *get_materialize(PyObject *o, void *closure)
+/* The closure of a switch is its name. */
+static bool *switch_of(PyObject *o, const char *name)
 {
-    (void)closure;
-    return PyBool_FromLong(((mt_py_function *)o)->materialize_grads);
+    mt_py_function *self = (mt_py_function *)o;
+
+    return *name == '_' ? &self->plain_gets_zeros : &self->materialize_grads;
 }
 
-static int set_materialize(PyObject *o, PyObject *value, void *closure)
+static PyObject *get_switch(PyObject *o, void *name)
 {
-    (void)closure;
+    return PyBool_FromLong(*switch_of(o, name));
+}
+
+static int set_switch(PyObject *o, PyObject *value, void *name)
+{
     if (!value || !PyBool_Check(value)) {
-        PyErr_SetString(PyExc_TypeError, "materialize_grads must be a bool");
+        PyErr_Format(PyExc_TypeError, "%s must be a bool", (const char *)name);
         return -1;
     }
-    ((mt_py_function *)o)->materialize_grads = value == Py_True;
+    *switch_of(o, name) = value == Py_True;
     return 0;
 }
 
@@ -391,7 +407,8 @@ static PyGetSetDef function_getset[] = {
     {"_raw_saved_tensors", raw_saved_tensors, NULL, NULL, NULL},
     {"saved_variables", saved_variables, NULL, NULL, NULL},
     {"requires_grad", requires_grad, NULL, NULL, NULL},
-    {"materialize_grads", get_materialize, set_materialize, NULL, NULL},
+    {"materialize_grads", NULL, set_switch, NULL, "materialize_grads"},
+    {"_materialize_non_diff_grads", get_switch, set_switch, NULL, "_materialize_non_diff_grads"},
     SLOT("to_save", to_save),
     SLOT("saved_for_forward", saved_for_forward),
     SLOT("non_differentiable", non_differentiable),
@@ -401,9 +418,18 @@ static PyGetSetDef function_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+static PyObject *register_hook_dict(PyObject *o, PyObject *tensor)
+{
+    (void)o; /* as for other nodes, in other words */
+    if (!mt_py_is_tensor(tensor))
+        return PyErr_Format(PyExc_RuntimeError, "_register_hook_dict expected a Tensor");
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef function_methods[] = {
     {"apply", (PyCFunction)(void (*)(void))mt_py_function_apply, METH_VARARGS | METH_CLASS,
      "apply(*args): runs forward and puts the node of backward on its results."},
+    {"_register_hook_dict", register_hook_dict, METH_O, "_register_hook_dict(tensor)"},
     {"maybe_clear_saved_tensors", clear_if_asked, METH_NOARGS,
      "maybe_clear_saved_tensors(): drops the saved tensors of a Function with clear_saved_tensors_on_access."},
     {NULL, NULL, 0, NULL},

@@ -254,6 +254,7 @@ uint32_t mt_transform_enter(bool is_loop)
     mt_thread.transforms++;
     if (is_loop)
         return outer;
+    mt_thread.depth++;
     mt_thread.captured = mt_thread.born = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
     mt_thread.include |= TRANSFORM;
     mt_thread.slow |= MT_SLOW_TRANSFORM;
@@ -263,11 +264,30 @@ uint32_t mt_transform_enter(bool is_loop)
 void mt_transform_leave(uint32_t outer)
 {
     mt_thread.transforms--;
+    mt_thread.depth -= mt_thread.captured != outer;
     mt_thread.captured = outer;
     if (outer)
         return;
     mt_thread.include &= ~TRANSFORM;
     mt_thread.slow &= ~(uint32_t)MT_SLOW_TRANSFORM;
+}
+
+/* Outer arguments and inner ones share a storage, so that its number cannot tell them apart. */
+static uint16_t adopted_here(void)
+{
+    return (uint16_t)((mt_thread.depth % 3 + 1) * (MT_FLAG_ADOPTED / 3));
+}
+
+void mt_tensor_adopt(mt_tensor *t)
+{
+    t->flags = (uint16_t)((t->flags & ~MT_FLAG_ADOPTED) | adopted_here());
+}
+
+static bool may_write(const mt_tensor *t)
+{
+    uint16_t adopted = t->flags & MT_FLAG_ADOPTED;
+
+    return adopted ? adopted == adopted_here() : t->storage->born >= mt_thread.captured;
 }
 
 /* What is written while tangents are computed is the tangents' business. */
@@ -278,15 +298,15 @@ MT_COLD static int check_captured(const mt_call *call, bool writes)
     bool in_place = call->variant == MT_VARIANT_INPLACE;
 
     if (!writes || call->variant == MT_VARIANT_OUT || self->kind != MT_ARG_TENSOR || !self->v.tensor ||
-        (self->v.tensor->flags & MT_FLAG_ADOPTED) || self->v.tensor->storage->born >= mt_thread.captured ||
-        (mt_thread.exclude & MT_KEYS_DUAL))
+        may_write(self->v.tensor) || (mt_thread.exclude & MT_KEYS_DUAL))
         return 0;
     return mt_error_set(
         MT_ERR_RUNTIME,
         "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
         "operation (aten::%s%s%s%s) that would mutate a captured Tensor. This is not supported; please "
         "rewrite the function being transformed to explicitly accept the mutated Tensor(s) as inputs.",
-        op->name, in_place ? "_" : "", op->overload[0] ? "." : "", op->overload);
+        op->name, in_place && op->name[strlen(op->name) - 1] != '_' ? "_" : "", op->overload[0] ? "." : "",
+        op->overload);
 }
 
 int (*mt_forward_dispatch)(mt_call *call);

@@ -16,8 +16,8 @@ typedef struct mt_thread_state {
     bool override_subclass_disabled;
     /* Function transforms (torch.func) are numbered; new tensors carry the number of the one entered last, and those with
        a number below `captured`, that of the innermost one under way, were captured by its function. 0: none.
-       `transforms` are under way. */
-    uint32_t born, captured, transforms;
+       `transforms` are under way, `depth` of them no mere loops. */
+    uint32_t born, captured, transforms, depth;
 } mt_thread_state;
 extern MT_THREAD_LOCAL_FAST mt_thread_state mt_thread;
 
@@ -34,6 +34,8 @@ enum {
    (vmap). Gives what leave takes. */
 uint32_t mt_transform_enter(bool is_loop);
 void mt_transform_leave(uint32_t outer);
+/* The function of the innermost transform may write t. */
+void mt_tensor_adopt(mt_tensor *t);
 
 /* Runs the op of the frame: keys of all tensor arguments and outputs (a device argument chooses the
    backend of a factory), united with include, without exclude; the highest key with a kernel is

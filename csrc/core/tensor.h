@@ -40,7 +40,9 @@ enum {
     MT_FLAG_NO_GRAD_VIEW = 2048,   /* made in no_grad mode */
     MT_FLAG_INFERENCE_VIEW = 4096, /* view of a normal tensor, made in inference mode */
     MT_FLAG_CUSTOM_VIEW = 8192,    /* made inside a custom Function */
-    MT_FLAG_ADOPTED = 16384, /* an argument of the function of a transform, which may write it; views inherit it */
+    /* An argument of the function of a transform, which may write it; views inherit it. Two bits, for the depth of the
+       transform counted modulo three: 1, 2, 3; see mt_tensor_adopt. */
+    MT_FLAG_ADOPTED = 3 * 16384,
     /* why a view may not be changed in place while gradients are recorded; views of such views
        inherit it */
     MT_FLAG_GUARDED_VIEW = MT_FLAG_MULTI_VIEW | MT_FLAG_NO_GRAD_VIEW | MT_FLAG_INFERENCE_VIEW | MT_FLAG_CUSTOM_VIEW,

@@ -878,3 +878,100 @@ def test_text_of_ctx(torch):
     assert repr((y * 2).grad_fn).split(" at 0x")[0] == "<MulBackward0 object"
     instance = "<%s.%s object" % (__name__, Named.__qualname__)
     assert repr(Named()).split(" at 0x")[0] == instance
+
+
+@pytest.mark.item("M5.94")
+@pytest.mark.parametrize("zeros", [True, False, None])
+def test_gradients_of_outputs_without_gradient(torch, zeros):
+    got = []
+
+    def forward(ctx, x):
+        if zeros is not None:
+            ctx._materialize_non_diff_grads = zeros
+        assert ctx._materialize_non_diff_grads is (zeros is not False)
+        plain = x.detach().clone()
+        ctx.mark_non_differentiable(plain)
+        return x * 2, plain, x * 3, 5
+
+    def backward(ctx, *grads):
+        got.extend(None if g is None else g.tolist() for g in grads)
+        return grads[0]
+
+    Two = make(torch, forward, backward)
+    Two.apply(leaf(torch, 1))[0].sum().backward()
+    assert got == [[1], None if zeros is False else [0], [0], None]
+
+
+@pytest.mark.item("M5.92")
+def test_ctx_after_the_graph(torch):
+    kept = []
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.extra = 7
+        kept.append(ctx)
+        return x * 2
+
+    Two = make(torch, forward, lambda ctx, g: g * 2)
+    y = Two.apply(leaf(torch, 1))
+    y.backward(retain_graph=True)
+    assert len(kept[0]._raw_saved_tensors) == 1
+    del y
+    gc.collect()
+    assert kept[0].saved_tensors[0].tolist() == [1] and kept[0].extra == 7  # its graph never freed them
+    y = Two.apply(leaf(torch, 1))
+    y.backward()
+    for _ in range(2):
+        for name in ("saved_tensors", "_raw_saved_tensors"):
+            with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+                getattr(kept[1], name)
+        assert (
+            kept[1].needs_input_grad == (True,) and kept[1].extra == 7 and kept[1].name().endswith("Backward")
+        )
+        y = None
+        gc.collect()
+    with pytest.raises(
+        AttributeError, match="'materialize_grads' of .*_FunctionBase' objects is not readable"
+    ):
+        kept[1].materialize_grads
+    with pytest.raises(RuntimeError, match="_register_hook_dict expected a Tensor"):
+        kept[1]._register_hook_dict(5)
+
+
+@pytest.mark.item("M5.92")
+def test_ctx_that_comes_back_to_life(torch):
+    back = []
+
+    class Keeper:
+        def __init__(self, ctx):
+            self.ctx = ctx
+
+        def __del__(self):
+            back.append(self.ctx)
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.keeper = Keeper(ctx)
+        return x * 2
+
+    Two = make(torch, forward, lambda ctx, g: g * 2)
+    y = Two.apply(leaf(torch, 3))
+    del y
+    gc.collect()
+    (ctx,) = back
+    assert (
+        ctx.needs_input_grad == (True,)
+        and isinstance(repr(ctx), str)
+        and isinstance(ctx.next_functions, tuple)
+    )
+    for name in dir(ctx):
+        if name not in ("apply", "__class__"):
+            try:
+                getattr(ctx, name)
+            except (AttributeError, RuntimeError):
+                pass
+    ctx.save_for_backward(torch.ones(1))
+    ctx.mark_dirty(torch.ones(1))
+    back.clear()
+    del ctx
+    gc.collect()

@@ -79,6 +79,79 @@ def test_tensors_of_an_outer_transform_are_captured(torch, func):
         func.grad(outer)(torch.ones(3))
 
 
+NESTED = {
+    "grad": lambda func, g, at: func.grad(g)(at),
+    "vjp": lambda func, g, at: func.vjp(g, at),
+    "jvp": lambda func, g, at: func.jvp(g, (at,), (at.detach().clone(),)),
+    "jacrev": lambda func, g, at: func.jacrev(g)(at),
+    "jacfwd": lambda func, g, at: func.jacfwd(g)(at),
+}
+WRITES_OF_OUTER = {
+    "add_": lambda q: q.add_(1),
+    "copy_": lambda q: q.copy_(q * 2),
+    "view": lambda q: q.view(-1).mul_(2),
+    "item": lambda q: q.__setitem__(0, 5.0),
+    "zero_": lambda q: q.zero_(),
+}
+
+
+@pytest.mark.item("M5.113")
+@pytest.mark.parametrize("write", WRITES_OF_OUTER)
+@pytest.mark.parametrize("inner", NESTED)
+def test_arguments_of_an_outer_transform_are_captured(torch, func, inner, write):
+    def outer(x):
+        def g(z):
+            WRITES_OF_OUTER[write](x)
+            return z.sum()
+
+        NESTED[inner](func, g, torch.ones(3))
+        return x.sum()
+
+    name = {"view": "mul_.Tensor", "item": "copy_", "add_": "add_.Tensor"}.get(write, write)
+    text = r"in-place operation \(aten::%s\) that would mutate a captured Tensor" % name
+    for run in (
+        lambda: func.grad(outer)(torch.ones(3)),
+        lambda: func.jvp(outer, (torch.ones(3),), (torch.ones(3),)),
+        lambda: func.grad(lambda y: func.grad(outer)(y * 1).sum())(torch.ones(3)),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            run()
+
+
+@pytest.mark.item("M5.113")
+def test_each_depth_writes_its_own(torch, func):
+    def third(c):
+        d = c * 1
+        return d.mul_(2).sum()
+
+    def second(b):
+        c = b * 1
+        return (func.grad(third)(c) * c.mul_(3)).sum()
+
+    def first(a):
+        b = a * 1
+        return (func.grad(second)(b) * b.mul_(5)).sum()
+
+    assert func.grad(first)(torch.ones(2)).tolist() == [30, 30]
+
+
+@pytest.mark.item("M5.113")
+def test_tangents_that_do_not_fit(torch, func):
+    x = torch.ones(2)
+    for tangent, size in ((torch.ones(3), "[3]"), (torch.ones(()), "[]"), (torch.ones(2, 1), "[2, 1]")):
+        with pytest.raises(RuntimeError) as error:
+            func.jvp(torch.sin, (x,), (tangent,))
+        assert str(error.value) == (
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            "supported. Tensor is of size [2] while the given forward gradient is of size %s." % size
+        )
+    for tangent, name in ((5, "int"), (None, "NoneType")):
+        with pytest.raises(
+            RuntimeError, match="Expected tangents to only contain Tensors, got <class '%s'>$" % name
+        ):
+            func.jvp(torch.sin, (x,), (tangent,))
+
+
 @pytest.mark.item("M5.113")
 def test_batch_norm_in_training(torch, func):
     layer = torch.nn.BatchNorm1d(2)

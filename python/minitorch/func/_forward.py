@@ -56,13 +56,18 @@ def _twice(func, leaves, rebuild, tangents, has_aux, who, strict, guard):
 def _along(func, primals, tangents, has_aux, who, strict=False, guard=_C._Transform):
     leaves, rebuild = flatten(primals)
     directions, _ = flatten(tangents)
-    check_tensors(leaves, who, "primals")
-    check_tensors(directions, who, "tangents")
+    for what, values in (("primals", leaves), ("tangents", directions)):
+        for value in values:
+            if not isinstance(value, torch.Tensor):
+                raise RuntimeError(
+                    "%s: Expected %s to only contain Tensors, got %s" % (who, what, type(value))
+                )
     for x, t in zip(leaves, directions):
         if x.shape != t.shape:
             raise RuntimeError(
-                "%s: Expected primals and tangents to have the same shapes, got %s and %s"
-                % (who, tuple(x.shape), tuple(t.shape))
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+                "supported. Tensor is of size %s while the given forward gradient is of size %s."
+                % (list(x.shape), list(t.shape))
             )
     free = torch.autograd.forward_ad._current_level < 0 and _C._is_fwd_grad_enabled()
     return (_dual if free else _twice)(func, leaves, rebuild, directions, has_aux, who, strict, guard)
