@@ -37,6 +37,12 @@ static int sum_to(mt_tensor **grad, const mt_input_meta *want)
     int n = 0, extra = g->ndim - want->ndim;
     int rc = -1;
 
+    if (want->ndim == 0) { /* g has dimensions, of whatever size */
+        MT_TRY(mt_sum(&sum, g, MT_DTYPE_NONE));
+        mt_tensor_unref(g);
+        *grad = sum;
+        return 0;
+    }
     for (int i = 0; i < g->ndim; i++)
         if (i < extra || (want->size[i - extra] == 1 && g->size[i] != 1))
             dims[n++] = i;

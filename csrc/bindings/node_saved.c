@@ -128,6 +128,12 @@ static bool is_tensor_slot(const mt_op *op, const mt_saved_spec *spec)
     return false;
 }
 
+/* What only formulas of ours ask for. */
+static bool is_private(const mt_saved_spec *spec)
+{
+    return spec->kind == MT_SAVE_DTYPE || spec->kind == MT_SAVE_DEVICE || spec->kind == MT_SAVE_LIST_SIZES;
+}
+
 PyGetSetDef *mt_py_saved_attributes(const mt_op *op)
 {
     int n = op && op->grad ? op->grad->n_saved : 0, at = 0;
@@ -137,8 +143,12 @@ PyGetSetDef *mt_py_saved_attributes(const mt_op *op)
         PyErr_NoMemory();
     for (int k = 0; list && k < n; k++) {
         const mt_saved_spec *spec = &op->grad->saved[k];
-        const char *name = joined("_saved_", spec->name);
-        const char *raw = is_tensor_slot(op, spec) ? joined("_raw_saved_", spec->name) : "";
+        const char *name, *raw;
+
+        if (is_private(spec))
+            continue;
+        name = joined("_saved_", spec->name);
+        raw = is_tensor_slot(op, spec) ? joined("_raw_saved_", spec->name) : "";
 
         if (!name || !raw)
             return NULL;

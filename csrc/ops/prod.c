@@ -70,26 +70,26 @@ fail:
     return rc;
 }
 
-/* May the quotient be taken? Not on tensors whose elements cannot be read. */
-static int has_zero(bool *out, mt_tensor *self)
+/* Without zeros the quotient may be taken. Many where elements cannot be read. */
+static int count_zeros(int64_t *out, mt_tensor *self)
 {
-    mt_tensor *plain = NULL, *nonzero = NULL, *all = NULL;
+    mt_tensor *plain = NULL, *is_zero = NULL, *sum = NULL;
     mt_scalar value;
     int rc = -1;
 
-    *out = true;
+    *out = 1;
     if (self->device.type == MT_DEVICE_META)
         return 0;
     MT_TRY(mt_tensor_new_alias(&plain, self, true));
-    MT_TRY(mt_logical_not(&nonzero, plain));
-    MT_TRY(mt_any(&all, nonzero));
-    MT_TRY(mt_tensor_item(&value, all));
-    *out = mt_scalar_is_true(value);
+    MT_TRY(mt_logical_not(&is_zero, plain));
+    MT_TRY(mt_sum(&sum, is_zero, MT_DTYPE_NONE));
+    MT_TRY(mt_tensor_item(&value, sum));
+    *out = mt_scalar_to_int(value);
     rc = 0;
 fail:
     mt_tensor_clear(&plain);
-    mt_tensor_clear(&nonzero);
-    mt_tensor_clear(&all);
+    mt_tensor_clear(&is_zero);
+    mt_tensor_clear(&sum);
     return rc;
 }
 
@@ -97,17 +97,19 @@ int mt_impl_prod_backward(mt_tensor **out, mt_tensor *grad, mt_tensor *self, mt_
 {
     mt_tensor *flat = NULL, *others = NULL;
     int64_t all = -1;
-    bool zero;
+    int64_t zeros;
     int rc = -1;
 
     if (self->ndim == 0)
         return mt_clone(out, grad, -1);
     if (self->numel == 0)
         return mt_zeros_like(out, self, MT_DTYPE_NONE, -1, MT_DEVICE_NONE, NULL, -1);
-    if (has_zero(&zero, self) < 0)
+    if (count_zeros(&zeros, self) < 0)
         return -1;
-    if (!zero)
+    if (!zeros)
         return by_division(out, grad, self, result);
+    if (zeros > 1 && !mt_thread.grad_mode)
+        return mt_zeros_like(out, self, MT_DTYPE_NONE, -1, MT_DEVICE_NONE, NULL, -1);
     MT_TRY(mt_reshape(&flat, self, (mt_ints){&all, 1}));
     MT_TRY(product_of_others(&others, grad, flat, 0));
     MT_TRY(mt_reshape(out, others, (mt_ints){self->size, self->ndim}));
@@ -122,7 +124,7 @@ int mt_impl_prod_dim_backward(mt_tensor **out, mt_tensor *grad, mt_tensor *self,
                               bool keepdim)
 {
     mt_tensor *g = NULL, *r = NULL;
-    bool zero;
+    int64_t zeros;
     int rc = -1;
 
     if (self->ndim == 0)
@@ -138,8 +140,8 @@ int mt_impl_prod_dim_backward(mt_tensor **out, mt_tensor *grad, mt_tensor *self,
         MT_TRY(mt_unsqueeze(&g, grad, dim));
         MT_TRY(mt_unsqueeze(&r, result, dim));
     }
-    MT_TRY(has_zero(&zero, self));
-    MT_TRY(zero ? product_of_others(out, g, self, dim) : by_division(out, g, self, r));
+    MT_TRY(count_zeros(&zeros, self));
+    MT_TRY(zeros ? product_of_others(out, g, self, dim) : by_division(out, g, self, r));
     rc = 0;
 fail:
     mt_tensor_clear(&g);

@@ -282,3 +282,46 @@ def test_nesting_and_agreement(torch, functional):
     x.requires_grad_()
     functional.jacobian(g, x, create_graph=True).sum().backward()
     assert torch.allclose(x.grad, torch.full((3,), 2.0, dtype=torch.float64))
+
+
+@pytest.mark.item("M5.113")
+def test_nests_of_forward_mode_are_lists(torch):
+    x, y = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
+
+    def shape(value):
+        return (
+            type(value)([shape(v) for v in value]) if isinstance(value, (list, tuple)) else tuple(value.shape)
+        )
+
+    def run(f, inputs):
+        return shape(torch.autograd.functional.jacobian(f, inputs, vectorize=True, strategy="forward-mode"))
+
+    assert run(lambda a: a * 2, x) == (2, 2)
+    assert run(lambda a: (a * 2, a.sum()), x) == ((2, 2), (2,))
+    assert run(lambda a: a * 2, (x,)) == [(2, 2)]
+    assert run(lambda a, b: (a * b, a.sum()), (x, y)) == [[(2, 2), (2, 2)], [(2,), (2,)]]
+
+
+@pytest.mark.item("M5.113")
+def test_refusals_of_forward_mode(torch):
+    x = torch.ones(2)
+
+    def run(f, inputs, **keywords):
+        torch.autograd.functional.jacobian(
+            f, inputs, strategy="forward-mode", **{"vectorize": True, **keywords}
+        )
+
+    with pytest.raises(TypeError, match="The inputs given to jacobian must be either"):
+        run(torch.sin, [x], vectorize=False)
+    with pytest.raises(NotImplementedError, match="only implemented for `vectorize=True`"):
+        run(torch.sin, x, vectorize=False)
+    with pytest.raises(AssertionError, match="Expected at least one tensor"):
+        run(lambda: x, ())
+    with pytest.raises(ValueError, match="Expected primal to be floating point or complex, but got: .*int64"):
+        run(torch.sin, x.long())
+    for result, text in (
+        ([x], "given outputs has type <class 'list'>"),
+        ((x, None), "value at index 1 has type"),
+    ):
+        with pytest.raises(TypeError, match="The outputs given to None must be either .* but the " + text):
+            run(lambda a: result, x)

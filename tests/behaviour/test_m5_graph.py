@@ -622,3 +622,26 @@ def test_gradient_edges_out_of_range(torch):
             s.backward(inputs=[edge(node, number)])
         with pytest.raises(IndexError, match="out of range"):
             torch.autograd.backward([edge(node, number)], [torch.ones(())])
+
+
+@pytest.mark.item("M5.07")
+def test_formulas_keep_their_own_counsel(torch):
+    x = torch.ones(2, 2, requires_grad=True)
+    for y, names in (
+        (torch.cat([x, x]), ["_saved_dim"]),
+        (x.softmax(0), ["_raw_saved_result", "_saved_dim", "_saved_result"]),
+        (x.split(1)[0], ["_saved_dim", "_saved_self_sym_sizes", "_saved_split_size"]),
+        (torch.block_diag(x, x), []),
+        (x.double(), []),
+        (torch.zeros(2, 2, dtype=torch.float64).copy_(x), []),
+    ):
+        found = [name for name in dir(y.grad_fn) if name.startswith(("_saved", "_raw"))]
+        assert sorted(found) == names
+
+
+@pytest.mark.item("M5.04")
+def test_node_of_a_sum_to_a_number(torch):
+    s = torch.ones((), requires_grad=True)
+    y = s * torch.ones(3, requires_grad=True)
+    (g,) = torch.autograd.grad(y.sum(), s, create_graph=True)
+    assert g.shape == () and g.grad_fn.name() == "SumBackward0" and g.item() == 3

@@ -275,3 +275,22 @@ def test_gradcheck_of_no_tensors(torch, value):
             check(lambda t: value, (x,))
     with pytest.raises(TypeError):
         torch.autograd.gradgradcheck(lambda t: t.detach(), (x,))
+
+
+@pytest.mark.item("M5.72")
+def test_products_with_zeros_and_infinity(torch):
+    inf, nan = math.inf, math.nan
+    for values, cumulative, total in (
+        ([-2.0, 0.0, inf, 0.0], [1, nan, 0, 0], [0, 0, 0, 0]),
+        ([-inf, 0.0, -2.0], [nan, inf, 0], [0, inf, nan]),
+        ([0.0, -inf, 0.0], [nan, 0, 0], [0, 0, 0]),
+        ([2.0, 0.0, inf], [1, inf, 0], [nan, inf, 0]),
+        ([-2.0, 0.0, 0.0, 3.0], [1, -4, 0, 0], [0, 0, 0, 0]),
+    ):
+        x = torch.tensor(values, requires_grad=True)
+        weight = torch.arange(1.0, len(values) + 1)
+        (g,) = torch.autograd.grad(x.cumprod(0), x, weight)
+        assert torch.equal(g.isnan(), torch.tensor(cumulative).isnan()), (values, g)
+        assert torch.equal(g.nan_to_num(7.0), torch.tensor(cumulative).float().nan_to_num(7.0)), (values, g)
+        (p,) = torch.autograd.grad(x.prod(), x)
+        assert torch.equal(p.nan_to_num(7.0), torch.tensor(total).float().nan_to_num(7.0)), (values, p)

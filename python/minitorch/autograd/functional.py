@@ -313,7 +313,7 @@ _NOT_TOGETHER = (
 )
 
 
-def _check_strategy(strategy, create_graph, strict, vectorize):
+def _check_strategy(strategy, create_graph, strict):
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has '
@@ -328,11 +328,6 @@ def _check_strategy(strategy, create_graph, strict, vectorize):
             )
         if strict:
             raise RuntimeError(_NOT_TOGETHER % ("strict=True", forward, " (yet)", "strict=False", backward))
-        if not vectorize:
-            raise NotImplementedError(
-                "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
-                "`vectorize=True`."
-            )
 
 
 def _rows(i, out, inputs, create_graph, strict, vectorize):
@@ -364,23 +359,33 @@ def _rows(i, out, inputs, create_graph, strict, vectorize):
     )
 
 
-def _jacobian_forward(func, inputs):
-    """By forward mode, one run of the function per element of the inputs."""
+def _jacobian_forward(func, inputs, vectorize):
+    """By forward mode, one run of the function per element of the inputs.  Nests are lists here, where they stay nests."""
     from minitorch.func._forward import jacobians
 
     inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
+            "`vectorize=True`."
+        )
+    if not inputs:
+        raise AssertionError("Expected at least one tensor")
+    for value in inputs:
+        if not (value.is_floating_point() or value.is_complex()):
+            raise ValueError("Expected primal to be floating point or complex, but got: %s" % value.dtype)
     inputs = _prepared(inputs, False, True)
     was_tuple = []
 
     def checked(*values):
-        outputs_tuple, outputs = _as_tuple(func(*values), _OUTPUTS, "jacobian")
+        outputs_tuple, outputs = _as_tuple(func(*values), "outputs", None)
         was_tuple.append(outputs_tuple)
         return outputs
 
     with torch.enable_grad():
         _, _, result, _ = jacobians(checked, list(inputs), guard=contextlib.nullcontext)
-        result = tuple([tuple(row) for row in result])
-    return _unpack_matrix(_finished(result, False), was_tuple[0], inputs_tuple)
+    result = [[part.detach() for part in row] for row in result]
+    return _unpack_matrix(result, was_tuple[0], inputs_tuple)
 
 
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
@@ -395,9 +400,9 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         tensor([[2., 0.],
                 [0., 4.]])
     """
-    _check_strategy(strategy, create_graph, strict, vectorize)
+    _check_strategy(strategy, create_graph, strict)
     if strategy == "forward-mode":
-        return _jacobian_forward(func, inputs)
+        return _jacobian_forward(func, inputs, vectorize)
     with torch.enable_grad():
         inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
         inputs = _prepared(inputs, create_graph, True)

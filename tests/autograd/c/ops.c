@@ -553,6 +553,21 @@ int mt_sum_dim_IntList(mt_tensor **out, mt_tensor *self, mt_ints dim, bool keepd
     return run_function(out, &call);
 }
 
+int mt_sum(mt_tensor **out, mt_tensor *self, mt_dtype dtype)
+{
+    int64_t dims[MT_MAX_DIM];
+    mt_tensor *kept = NULL;
+    int rc;
+
+    for (int i = 0; i < self->ndim; i++)
+        dims[i] = i;
+    if (mt_sum_dim_IntList(&kept, self, (mt_ints){dims, self->ndim}, true, dtype) < 0)
+        return -1;
+    rc = mt_view(out, kept, (mt_ints){NULL, 0});
+    mt_tensor_unref(kept);
+    return rc;
+}
+
 int mt_unbind_first(mt_tensor_list *out, mt_tensor *self)
 {
     mt_call call;

@@ -25,6 +25,7 @@ int mt_fill_inplace_Scalar(mt_tensor *self, mt_scalar value);
 int mt_expand(mt_tensor **out, mt_tensor *self, mt_ints size, bool implicit);
 int mt_as_strided(mt_tensor **out, mt_tensor *self, mt_ints size, mt_ints stride, const int64_t *storage_offset);
 int mt_view(mt_tensor **out, mt_tensor *self, mt_ints size);
+int mt_sum(mt_tensor **out, mt_tensor *self, mt_dtype dtype);
 int mt_sum_dim_IntList(mt_tensor **out, mt_tensor *self, mt_ints dim, bool keepdim, mt_dtype dtype);
 int mt_to_copy(mt_tensor **out, mt_tensor *self, mt_dtype dtype, int layout, mt_device device, const bool *pin_memory,
                bool non_blocking, int memory_format);
