@@ -374,6 +374,51 @@ static int fits_but_for_range(mt_bind *b, const mt_py_func *f, const mt_op *op, 
     return rc == 0 ? 0 : -1;
 }
 
+/* 1: it fits; 0: it does not; -1 on an error. */
+static int try_overload(mt_bind *b, const mt_py_func *f, int i, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *kwnames)
+{
+    int rc;
+
+    b->n_ints = b->overloads.n = 0;
+    b->numbers_only = true;
+    b->tensor_as_number = false;
+    b->requires_grad = -1;
+    b->out = NULL;
+    if (f->kind == MT_PY_METHOD && mt_py_is_override(self) && mt_py_overload_add(b, self) < 0)
+        return -1;
+    rc = bind_overload(b, f, f->overloads[i], self, args, nargs, kwnames);
+    if (MT_UNLIKELY(rc < 0) && mt_py_is_range_error())
+        rc = fits_but_for_range(b, f, f->overloads[i], self, args, nargs, kwnames);
+    if (rc == 1 && b->numbers_only && b->overloads.n == 0 && f->kind == MT_PY_FUNCTION &&
+        mt_py_needs_a_tensor(f->overloads[i]))
+        rc = 0;
+    return rc;
+}
+
+/* The first overload that fits; one that takes a tensor for a number only if no other of as many arguments takes it as a tensor. */
+static int choose_overload(mt_bind *b, const mt_py_func *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames)
+{
+    int rc = 0, second_best = -1;
+
+    for (int i = 0; i < f->n_overloads; i++) {
+        if (second_best >= 0 && (f->overloads[i]->n_args != f->overloads[second_best]->n_args ||
+                                 (f->overloads[i]->flags & MT_OPF_DEPRECATED)))
+            continue;
+        rc = try_overload(b, f, i, self, args, nargs, kwnames);
+        if (MT_UNLIKELY(rc == 1 && b->tensor_as_number) && i + 1 < f->n_overloads && second_best < 0) {
+            second_best = i;
+        } else if (rc < 0 && second_best >= 0) {
+            PyErr_Clear();
+        } else if (rc != 0 && (second_best < 0 || !b->tensor_as_number)) {
+            return rc;
+        }
+        mt_bind_clear(b);
+    }
+    return second_best < 0 ? 0 : try_overload(b, f, second_best, self, args, nargs, kwnames);
+}
+
 static MT_NOINLINE PyObject *call_bound(const mt_py_func *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                         PyObject *kwnames)
 {
@@ -381,7 +426,7 @@ static MT_NOINLINE PyObject *call_bound(const mt_py_func *f, PyObject *self, PyO
     PyObject *result = NULL;
     bool skip = (mt_thread.slow & MT_SLOW_SKIP) || (f->overloads[0]->flags & MT_OPF_SILENT);
     bool disabled = mt_thread.override_disabled;
-    int rc = 0;
+    int rc;
 
     b.n_tensors = b.n_objects = b.n_blocks = 0;
     mt_py_overloads_init(&b.overloads);
@@ -389,23 +434,7 @@ static MT_NOINLINE PyObject *call_bound(const mt_py_func *f, PyObject *self, PyO
         mt_thread.slow &= ~(uint32_t)MT_SLOW_SKIP;
         mt_thread.override_disabled = true;
     }
-    for (int i = 0; i < f->n_overloads; i++) {
-        b.n_ints = b.overloads.n = 0;
-        b.numbers_only = true;
-        b.requires_grad = -1;
-        b.out = NULL;
-        if (f->kind == MT_PY_METHOD && mt_py_is_override(self) && mt_py_overload_add(&b, self) < 0)
-            return NULL;
-        rc = bind_overload(&b, f, f->overloads[i], self, args, nargs, kwnames);
-        if (MT_UNLIKELY(rc < 0) && mt_py_is_range_error())
-            rc = fits_but_for_range(&b, f, f->overloads[i], self, args, nargs, kwnames);
-        if (rc == 1 && b.numbers_only && b.overloads.n == 0 && f->kind == MT_PY_FUNCTION &&
-            mt_py_needs_a_tensor(f->overloads[i]))
-            rc = 0;
-        if (rc != 0)
-            break;
-        mt_bind_clear(&b);
-    }
+    rc = choose_overload(&b, f, self, args, nargs, kwnames);
     mt_thread.override_disabled = disabled;
     if (rc == 1 && MT_UNLIKELY(b.call.op->flags & MT_OPF_DEPRECATED) && mt_py_warn_deprecated(f, b.call.op) < 0) {
         mt_bind_clear(&b);

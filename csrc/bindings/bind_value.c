@@ -169,14 +169,13 @@ static int bind_scalar(mt_bind *b, mt_value *out, PyObject *value)
     if (mt_py_is_tensor(value)) {
         mt_tensor *t = mt_py_impl(value);
 
-        if (mt_py_has_torch_function(value))
-            return mt_py_overload_add(b, value);
         if (t->ndim != 0 || mt_tensor_is_tracked(t))
             return 0;
         if (mt_tensor_item(&out->v.scalar, t) < 0) {
             mt_py_raise();
             return -1;
         }
+        b->tensor_as_number = true;
         return 1;
     }
     return overload_if(b, value);
@@ -427,8 +426,10 @@ static int bind_plain(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObje
     case MT_ARG_SCALAR:
         return bind_scalar(b, out, value);
     case MT_ARG_INT:
+        b->tensor_as_number |= !PyLong_CheckExact(value) && mt_py_is_tensor(value);
         return mt_py_to_int(&out->v.i, value);
     case MT_ARG_FLOAT:
+        b->tensor_as_number |= !PyFloat_CheckExact(value) && mt_py_is_tensor(value);
         return mt_py_to_double(&out->v.d, value);
     case MT_ARG_BOOL:
         out->v.b = value == Py_True;
@@ -453,5 +454,8 @@ int mt_bind_value(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObject *
     if (spec->kind == MT_ARG_TENSOR)
         return bind_tensor(b, spec, out, value);
     rc = bind_plain(b, spec, out, value);
-    return MT_LIKELY(rc != 0) ? rc : overload_if(b, value);
+    if (MT_LIKELY(rc != 0) ||
+        mt_py_is_tensor(value)) /* a tensor for a number is a number, or wrong, whatever its class is */
+        return rc;
+    return overload_if(b, value);
 }

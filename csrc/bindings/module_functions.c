@@ -258,9 +258,11 @@ static PyTypeObject EnableGrad_Type = {
     .tp_new = guard_new,
 };
 
-/* Inference mode: gradients are off and is_inference_mode_enabled() says so. */
+/* Inference mode: gradients are off and is_inference_mode_enabled() says so, from the making of the object until it is left or
+   freed. */
 typedef struct inference_guard {
-    PyObject_HEAD bool mode, old_inference, old_grad;
+    PyObject_HEAD bool active, old_inference, old_grad;
+    void *thread; /* whose state it changed */
 } inference_guard;
 
 static PyObject *inference_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -272,33 +274,42 @@ static PyObject *inference_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     if (!PyArg_ParseTuple(args, "|p:_InferenceMode", &mode))
         return NULL;
     g = (inference_guard *)type->tp_alloc(type, 0);
-    if (g)
-        g->mode = mode;
+    if (!g)
+        return NULL;
+    *g = (inference_guard){g->ob_base, true, mt_thread.inference_mode, get_grad_mode(), &mt_thread};
+    mt_thread.inference_mode = mode;
+    mode_in_inference = false;
+    mt_thread.grad_mode = !mode;
     return (PyObject *)g;
+}
+
+static void inference_end(inference_guard *g)
+{
+    if (!g->active || g->thread != &mt_thread)
+        return;
+    g->active = false;
+    mt_thread.inference_mode = g->old_inference;
+    mt_thread.grad_mode = false;
+    set_grad_mode(g->old_grad);
 }
 
 static PyObject *inference_enter(PyObject *o, PyObject *unused)
 {
-    inference_guard *g = (inference_guard *)o;
-
-    (void)unused;
-    g->old_inference = mt_thread.inference_mode;
-    g->old_grad = get_grad_mode();
-    mt_thread.inference_mode = g->mode;
-    mode_in_inference = false;
-    mt_thread.grad_mode = !g->mode;
+    (void)o, (void)unused;
     Py_RETURN_NONE;
 }
 
 static PyObject *inference_exit(PyObject *o, PyObject *const *args, Py_ssize_t nargs)
 {
-    inference_guard *g = (inference_guard *)o;
-
     (void)args, (void)nargs;
-    mt_thread.inference_mode = g->old_inference;
-    mt_thread.grad_mode = false;
-    set_grad_mode(g->old_grad);
+    inference_end((inference_guard *)o);
     Py_RETURN_NONE;
+}
+
+static void inference_dealloc(PyObject *o)
+{
+    inference_end((inference_guard *)o);
+    Py_TYPE(o)->tp_free(o);
 }
 
 static PyMethodDef inference_methods[] = {
@@ -310,6 +321,7 @@ static PyMethodDef inference_methods[] = {
 static PyTypeObject InferenceMode_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._InferenceMode",
     .tp_basicsize = sizeof(inference_guard),
+    .tp_dealloc = inference_dealloc,
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_methods = inference_methods,
     .tp_new = inference_new,

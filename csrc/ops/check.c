@@ -271,6 +271,16 @@ static int apart_from_expanded(mt_call *call)
     return 0;
 }
 
+/* A value without dimensions must fit as a number must. */
+static int fits_as_number(const mt_tensor *self, const mt_tensor *value)
+{
+    mt_scalar s;
+
+    if (value->dtype == self->dtype || value->device.type != MT_DEVICE_CPU)
+        return 0;
+    return mt_tensor_item(&s, value) < 0 ? -1 : mt_scalar_check((mt_dtype)self->dtype, s);
+}
+
 int mt_check_masked_fill(mt_call *call)
 {
     mt_tensor *mask = mt_arg_tensor(&call->arg[1]), *value = mt_arg_tensor(&call->arg[2]);
@@ -283,6 +293,8 @@ int mt_check_masked_fill(mt_call *call)
             MT_ERR_RUNTIME,
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
             value->ndim);
+    if (call->arg[2].kind == MT_ARG_TENSOR && fits_as_number(mt_arg_tensor(&call->arg[0]), value) < 0)
+        return -1;
     return call->variant == MT_VARIANT_INPLACE ? apart_from_expanded(call) : 0;
 }
 

@@ -268,6 +268,7 @@ int mt_meta_index_fill(mt_call *call)
 {
     mt_tensor *self = mt_arg_tensor(&call->arg[0]), *index = mt_arg_tensor(&call->arg[2]), *value;
     int64_t dim = mt_arg_int(&call->arg[1]);
+    bool complex;
 
     if (same_device(call) < 0 || mt_dim_wrap(&dim, self->ndim) < 0)
         return -1;
@@ -280,10 +281,13 @@ int mt_meta_index_fill(mt_call *call)
                                 "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d "
                                 "dimension(s).",
                                 value->ndim);
-    } else if (mt_arg_scalar(&call->arg[3]).category == MT_CAT_COMPLEX && !mt_dtype_is_complex((mt_dtype)self->dtype)) {
+        complex = mt_dtype_is_complex((mt_dtype)value->dtype);
+    } else {
+        complex = mt_arg_scalar(&call->arg[3]).category == MT_CAT_COMPLEX;
+    }
+    if (complex && !mt_dtype_is_complex((mt_dtype)self->dtype))
         return mt_error_set(MT_ERR_RUNTIME,
                             "index_fill_(): Converting complex Scalar to non-complex type is not supported");
-    }
     if (index->ndim > 1)
         return mt_error_set(MT_ERR_RUNTIME, "Index has to be a vector/scalar");
     if (apart_from(call, index) < 0)

@@ -97,15 +97,17 @@ static int common_dtype(mt_dtype *out, const mt_pointwise_plan *p, const mt_call
     return mt_promotion_result(out, &promotion);
 }
 
-/* One dtype for all tensors that are no wrapped numbers. */
+/* One dtype for all tensors that are no wrapped numbers; a third one without dimensions, the weight of lerp, promotes. */
 static int single_dtype(mt_dtype *out, const mt_pointwise_plan *p, const mt_call *call)
 {
     int first = -1;
+    bool promotes = false;
 
     for (int i = 0; i < p->n_in; i++) {
         const mt_tensor *t = p->in[i];
 
-        if (!t || mt_tensor_is_wrapped_number(t))
+        promotes |= i == 2 && t && t->ndim == 0;
+        if (!t || mt_tensor_is_wrapped_number(t) || promotes)
             continue;
         if (first < 0)
             first = i;
@@ -114,7 +116,7 @@ static int single_dtype(mt_dtype *out, const mt_pointwise_plan *p, const mt_call
                                 mt_dtype_element((mt_dtype)p->in[first]->dtype),
                                 call->op->args[call->op->pointwise->in[i]].name, mt_dtype_element((mt_dtype)t->dtype));
     }
-    if (first < 0)
+    if (first < 0 || promotes)
         return common_dtype(out, p, call, 0);
     *out = (mt_dtype)p->in[first]->dtype;
     return 0;

@@ -45,7 +45,7 @@ def _get_overloaded_args(relevant_args, get_type_fn=type):
     chosen = []
     for arg in relevant_args:
         kind = get_type_fn(arg)
-        if kind in seen:
+        if any(kind is other for other in seen):
             continue
         if not hasattr(kind, "__torch_function__"):
             continue

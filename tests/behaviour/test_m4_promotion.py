@@ -420,3 +420,47 @@ def test_promotion_is_a_join(torch):
     for a, b in itertools.product(TOKENS, TOKENS):
         assert lattice(lattice(a, b), b) == lattice(a, b) == lattice(a, lattice(a, b))
         assert torch.can_cast(dtype_of(torch, a), dtype_of(torch, lattice(a, b)))
+
+
+def values_without_dimensions(torch):
+    return [
+        torch.tensor(2.0),
+        torch.tensor(2),
+        torch.tensor(2.5, dtype=torch.float64),
+        torch.tensor(True),
+        torch.tensor(2.0, dtype=torch.float16),
+    ]
+
+
+@pytest.mark.item("M4.61")
+def test_tensors_without_dimensions_where_numbers_may_stand(torch):
+    """They take part as tensors: their dtype counts where the category of the others is lower."""
+    i, f = torch.tensor([1, 2, 3]), torch.tensor([1.0, 2.0, 3.0])
+    f32, i64, f64, f16 = torch.float32, torch.int64, torch.float64, torch.float16
+    for call in (
+        lambda x, v: torch.clamp(x, min=v),
+        lambda x, v: x.clamp(v, v),
+        lambda x, v: torch.clip(x, max=v),
+    ):
+        values = values_without_dimensions(torch)
+        assert [call(i, v).dtype for v in values] == [f32, i64, f64, i64, f16]
+        assert [call(f, v).dtype for v in values] == [f32] * 5
+    assert torch.clamp(i, min=torch.tensor(2.5, dtype=f64)).tolist() == [2.5, 2.5, 3.0]
+    low = torch.tensor(2.0, requires_grad=True)
+    f.clamp(min=low).sum().backward()
+    assert low.grad.item() == 1
+    for v in values_without_dimensions(torch):
+        assert torch.lerp(f, f + 1, v).dtype == f32
+    v = torch.tensor(0.5, dtype=f64, requires_grad=True)
+    result = torch.lerp(f, f + 2, v)
+    result.sum().backward()
+    assert (result.dtype, result.tolist(), v.grad.item(), v.grad.dtype) == (f32, [2, 3, 4], 6, f64)
+    assert torch.lerp(i, i + 2, torch.tensor(0.5, dtype=f64)).tolist() == [2, 3, 4]
+    with pytest.raises(RuntimeError, match="expected dtype float for `weight` but got dtype double"):
+        torch.lerp(f, f, torch.tensor([0.5], dtype=f64))
+    for x, big in ((i, 1e30), (i, float("nan")), (f.half(), 1e30), (f, 1e300), (i.to(torch.uint8), 300.0)):
+        with pytest.raises(RuntimeError, match="cannot be converted to type .* without overflow"):
+            x.masked_fill(x > 1, torch.tensor(big, dtype=f64))
+    for call in (lambda x, v: x.index_fill(0, i - 1, v), lambda x, v: x.masked_fill(i > 1, v)):
+        with pytest.raises(RuntimeError, match="onver"):
+            call(f, torch.tensor(1j))

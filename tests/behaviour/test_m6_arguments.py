@@ -92,3 +92,62 @@ def test_methods_that_python_restricts(torch):
     assert len(one.as_subclass(last)) == 7
     del last.__len__
     assert len(one.as_subclass(last)) == 1
+
+
+@pytest.mark.item("M6.03")
+def test_tensors_for_numbers(torch):
+    """A tensor where one number is expected is the number, or wrong; only in lists, and where a tensor may stand too, it overrides."""
+
+    class Sub(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            if func.__name__ in ("__index__", "__float__", "__int__"):
+                return super().__torch_function__(func, types, args, kwargs)
+            return "overrides"
+
+    def number(value, **kwargs):
+        return torch.tensor(value, **kwargs).as_subclass(Sub)
+
+    t, one = torch.ones(2, 2), number(1)
+    for call in (
+        lambda: torch.full((2,), one),
+        lambda: torch.add(t, t, alpha=one),
+        lambda: torch.addcmul(t, t, t, value=one),
+        lambda: torch.arange(one),
+        lambda: torch.cumsum(t, one),
+        lambda: torch.softmax(t, one),
+        lambda: torch.eye(one),
+        lambda: t.new_full((2,), one),
+        lambda: torch.std(t, 0, correction=one),
+        lambda: torch.dropout(t, number(0.5), False),
+        lambda: torch.nn.functional.elu(t, one),
+        lambda: torch.stack([t], one),
+    ):
+        assert type(call()) is torch.Tensor
+    for call in (
+        lambda: torch.clamp(t, min=one),
+        lambda: t.clamp(one, one),
+        lambda: torch.lerp(t, t, number(0.5)),
+        lambda: torch.linspace(0, one, 3),
+        lambda: t.masked_fill(t > 0, one),
+        lambda: torch.zeros(2, one),
+        lambda: t.repeat(one, 1),
+        lambda: torch.repeat_interleave(t, one),
+        lambda: torch.tensor_split(t, one),
+        lambda: t.fill_(one),
+        lambda: torch.flip(t, [one]),
+    ):
+        assert call() == "overrides"
+    for call in (
+        lambda: torch.zeros(2, dtype=one),
+        lambda: torch.zeros(2, device=one),
+        lambda: torch.rand(2, generator=one),
+        lambda: torch.div(t, t, rounding_mode=one),
+        lambda: torch.sum(t, 0, one),
+        lambda: torch.cumsum(t, number(0.5)),
+        lambda: torch.add(t, t, alpha=number([1.0])),
+        lambda: torch.add(t, t, alpha=number(1.0, requires_grad=True)),
+        lambda: torch.unsqueeze(t, number([0, 1])),
+    ):
+        with pytest.raises(TypeError):
+            call()
