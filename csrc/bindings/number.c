@@ -411,13 +411,28 @@ static int one_element(mt_scalar *out, PyObject *self)
     return 0;
 }
 
+/* float and complex leave the graph, once in a process with a word about it. */
+static int warn_leaving(PyObject *self)
+{
+    static bool done;
+
+    if (MT_LIKELY(!mt_thread.grad_mode || !mt_tensor_requires_grad(mt_py_impl(self))))
+        return 0;
+    if (mt_warn_once(&done, MT_WARN_USER,
+                     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                     "Consider using tensor.detach() first.") == 0)
+        return 0;
+    mt_py_raise();
+    return -1;
+}
+
 static PyObject *tensor_float(PyObject *self)
 {
     mt_scalar s;
 
     if (mt_py_needs_override(self))
         return mt_py_noargs_override(self, "__float__");
-    if (one_element(&s, self) < 0)
+    if (warn_leaving(self) < 0 || one_element(&s, self) < 0)
         return NULL;
     if (s.category == MT_CAT_COMPLEX && s.v.c.im != 0) {
         PyErr_SetString(PyExc_RuntimeError, "value cannot be converted to type double without overflow");
@@ -506,7 +521,7 @@ PyObject *mt_py_tensor_complex(PyObject *self, PyObject *unused)
     (void)unused;
     if (mt_py_needs_override(self))
         return mt_py_noargs_override(self, "__complex__");
-    if (one_element(&s, self) < 0)
+    if (warn_leaving(self) < 0 || one_element(&s, self) < 0)
         return NULL;
     c = mt_scalar_to_complex(s);
     return PyComplex_FromDoubles(c.re, c.im);

@@ -220,22 +220,49 @@ def _current_graph_task_execution_order():
 # --- sub-modules ---
 
 
+def _check_arguments(args, count):
+    if len(args) != count:
+        raise TypeError("expected %d arguments, got %d instead" % (count, len(args)))
+    for i, arg in enumerate(args):
+        if arg is not None and not isinstance(arg, torch.Tensor):
+            raise TypeError("argument %d is not a Variable" % i)
+
+
+class _UndefinedGrad:
+    """_UndefinedGrad(): a function that gives its argument back; no gradient comes through it."""
+
+    def __call__(self, *args):
+        from minitorch.autograd.function import _UndefinedGrad
+
+        _check_arguments(args, 1)
+        return _UndefinedGrad.apply(*args)
+
+
 class _DelayedError:
     """_DelayedError(message, num_inputs): a function that gives its arguments back; backward raises RuntimeError(message)."""
 
-    def __init__(self, message, num_inputs):
+    def __init__(self, *args):
+        if len(args) != 2:
+            raise RuntimeError("Requires two arguments, got %d" % len(args))
+        message, count = args
+        if not isinstance(message, (str, bytes)):
+            raise RuntimeError("argument 'msg' must be a string")
+        if not isinstance(count, int):
+            raise RuntimeError("argument 'num_inputs' must be an int")
         self.message = message.decode() if isinstance(message, bytes) else message
-        self.num_inputs = num_inputs
+        self.num_inputs = max(count, 0)
 
     def __call__(self, *args):
         from minitorch.autograd.function import Error
 
+        _check_arguments(args, self.num_inputs)
         result = Error.apply(self.message, *args)
         return result[0] if len(args) == 1 else result
 
 
 _DelayedError.__name__ = _DelayedError.__qualname__ = "DelayedError"
-_DelayedError.__module__ = "minitorch._C._functions"
+_UndefinedGrad.__name__ = _UndefinedGrad.__qualname__ = "UndefinedGrad"
+_DelayedError.__module__ = _UndefinedGrad.__module__ = "minitorch._C._functions"
 
 _HOOKS = (
     "_push_saved_tensors_default_hooks _pop_saved_tensors_default_hooks _top_saved_tensors_default_hooks "
@@ -253,7 +280,14 @@ def _module(name, **members):
 def _functions():
     leaf = torch.zeros((), requires_grad=True)
     accumulate = type(leaf.view(()).grad_fn.next_functions[0][0])
-    return _module("_functions", AccumulateGrad=accumulate, DelayedError=_DelayedError)
+    return _module(
+        "_functions",
+        AccumulateGrad=accumulate,
+        DelayedError=_DelayedError,
+        Error=torch.autograd.function.Error._backward_cls,
+        UndefinedGrad=_UndefinedGrad,
+        UndefinedGradBackward=torch.autograd.function._UndefinedGrad._backward_cls,
+    )
 
 
 def _has_cuda():

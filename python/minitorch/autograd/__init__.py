@@ -228,7 +228,22 @@ def _batched(outputs, grads, retain_graph, create_graph, wanted, accumulate, all
     return tuple(result)
 
 
+def _is_checkpoint_valid():
+    return _C._is_checkpoint_valid()
+
+
+def is_multithreading_enabled():
+    """is_multithreading_enabled() -> bool: what set_multithreading_enabled has set."""
+    return _C._is_multithreading_enabled()
+
+
+def is_view_replay_enabled():
+    """is_view_replay_enabled() -> bool: what _force_original_view_tracking has set."""
+    return _C._is_view_replay_enabled()
+
+
 _MODULES = (
+    "_functions",
     "anomaly_mode",
     "forward_ad",
     "function",
@@ -240,6 +255,8 @@ _MODULES = (
 )
 _LAZY = {
     "Function": "function",
+    "NestedIOFunction": "function",
+    "kineto_available": "profiler",
     "Variable": "variable",
     "VariableMeta": "variable",
     "detect_anomaly": "anomaly_mode",

@@ -353,3 +353,18 @@ class Error(Function):
 
 
 Error._backward_cls.__name__ = Error._backward_cls.__qualname__ = "Error"
+
+
+class _UndefinedGrad(Function):
+    """Gives its input back; its gradient goes nowhere."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return None if x is None else x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None
+
+
+_UndefinedGrad._backward_cls.__name__ = _UndefinedGrad._backward_cls.__qualname__ = "UndefinedGradBackward"

@@ -210,11 +210,46 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     return _Handles(tuple((_hook_for_all if mode == "all" else _hook_for_any)(tensors, fn)))
 
 
+# --- settings for compilers and streams, which have no effect here ---
+
+
+def region_activation_memory_budget(budget):
+    """region_activation_memory_budget(budget): for compiled forwards only, of which there are none: RuntimeError."""
+    who = "torch.autograd.graph.region_activation_memory_budget"
+    if not isinstance(budget, (int, float)):
+        raise TypeError("%s: expects a float, got %s" % (who, type(budget).__name__))
+    if not 0 <= budget <= 1:
+        raise ValueError("%s: must be in [0, 1], got %s" % (who, budget))
+    raise RuntimeError(
+        "%s can only be used inside a torch.compile region; it has no effect in eager mode." % who
+    )
+
+
+def _check_enabled(enabled):
+    if not isinstance(enabled, bool):
+        raise RuntimeError("enabled must be a bool, but got %s" % type(enabled).__name__)
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled):
+    """set_warn_on_accumulate_grad_stream_mismatch(enabled): there is no such warning here."""
+    _check_enabled(enabled)
+
+
+def set_override_stale_capture_stream(enabled):
+    """set_override_stale_capture_stream(enabled): graphs are not captured here."""
+    _check_enabled(enabled)
+
+
 _LAZY = (
     "saved_tensors_hooks save_on_cpu disable_saved_tensors_hooks allow_mutation_on_saved_tensors "
     "_AllowMutationOnSavedContext"
 ).split()
-__all__ += _LAZY[:-1]
+__all__ += [
+    *_LAZY[:-1],
+    "region_activation_memory_budget",
+    "set_warn_on_accumulate_grad_stream_mismatch",
+    "set_override_stale_capture_stream",
+]
 
 
 def __getattr__(name):
@@ -225,3 +260,7 @@ def __getattr__(name):
     value = getattr(_saved_hooks, name)
     globals()[name] = value
     return value
+
+
+def __dir__():
+    return sorted({*globals(), *_LAZY})

@@ -180,3 +180,8 @@ class emit_itt(emit_nvtx):
     """emit_itt(enabled=True, record_shapes=False): likewise for ITT."""
 
     _what = "ITT annotation"
+
+
+def kineto_available():
+    """kineto_available() -> bool: False; there is no such library here."""
+    return False

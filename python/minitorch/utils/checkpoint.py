@@ -7,6 +7,7 @@ reentrance, the function is one custom Function, which runs it again in its back
 """
 
 import contextlib
+import enum
 import weakref
 from collections import defaultdict
 
@@ -34,6 +35,10 @@ __all__ = [
     "set_checkpoint_debug_enabled",
     "DefaultDeviceType",
     "GraphExecGroup",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
+    "create_selective_checkpoint_contexts",
+    "SAC_IGNORED_OPS",
 ]
 
 
@@ -84,6 +89,48 @@ def set_checkpoint_debug_enabled(enabled):
 def noop_context_fn():
     """noop_context_fn() -> two context managers that do nothing: the default of `context_fn`."""
     return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+# --- selection ---
+
+
+class CheckpointPolicy(enum.Enum):
+    """What a policy may say about an operation: whether its result is kept, computed again, or kept elsewhere."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
+
+
+SAC_IGNORED_OPS = set()  # operations that no policy is asked about
+
+
+class SelectiveCheckpointContext:
+    """What a policy gets to know besides the operation and its arguments."""
+
+    def __init__(self, *, is_recompute, op_output=None):
+        self.is_recompute = is_recompute
+        self.op_output = op_output
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
+    """create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False) -> two context managers
+
+    For `context_fn` of `checkpoint`.  Operations cannot be watched one by one here, so no policy is asked, everything is
+    computed again, and gradients are the same. TypeError for what is neither function nor list; ValueError for a list that
+    holds anything, as there are no objects for operations.
+    """
+    if isinstance(policy_fn_or_list, list):
+        for op in policy_fn_or_list:
+            raise ValueError(
+                "Expected op in `op_list` to be an OpOverload but got: %s of type %s. " % (op, type(op))
+            )
+    elif not callable(policy_fn_or_list):
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    return noop_context_fn()
 
 
 # --- without reentrance ---
