@@ -210,6 +210,10 @@ static int without_gradient(const outputs *o, Py_ssize_t i, bool is_input, bool 
 
     if (!mt_tensor_requires_grad(t))
         return is_input && !modified ? replace_by_view(o, i) : 0;
+    if (!is_input && t->base) { /* a view like one made in no_grad mode */
+        t->flags = (uint16_t)((t->flags & ~MT_FLAG_GUARDED_VIEW) | MT_FLAG_CUSTOM_VIEW);
+        return 0;
+    }
     if (mt_tensor_new_alias(&alias, t, true) < 0)
         return mt_py_raise(), -1;
     return replace(o, i, alias);
@@ -227,6 +231,11 @@ static int written_in_place(const outputs *o, Py_ssize_t i, Py_ssize_t input)
                      "been mutated should be passed to ctx.mark_dirty().",
                      1) < 0)
         return -1;
+    if (mt_tensor_requires_grad(t) && !(t->autograd && t->autograd->grad_fn)) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a leaf Variable that requires grad has been used in an in-place operation.");
+        return -1;
+    }
     if (mt_autograd_check_inplace(t, true) < 0)
         return mt_py_raise(), -1;
     if (t->base && PyTuple_GET_SIZE(o->result) > 1) {
@@ -337,6 +346,22 @@ static PyObject *own_tuple(PyObject *result)
     return tuple;
 }
 
+/* Views among several outputs with gradients are not to be written, as those of split. */
+static void guard_views(const outputs *o)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(o->result), with_gradient = 0;
+
+    for (Py_ssize_t i = 0; i < n; i++)
+        with_gradient += o->n->input[i].takes_grad;
+    for (Py_ssize_t i = 0; i < n && with_gradient > 1; i++) {
+        mt_tensor *t =
+            mt_py_is_tensor(PyTuple_GET_ITEM(o->result, i)) ? mt_py_impl(PyTuple_GET_ITEM(o->result, i)) : NULL;
+
+        if (t && t->base)
+            t->flags = (uint16_t)((t->flags & ~MT_FLAG_GUARDED_VIEW) | MT_FLAG_MULTI_VIEW);
+    }
+}
+
 static int finish(const outputs *o)
 {
     if (check_dirty(o) < 0 || check_plain(o) < 0)
@@ -346,6 +371,8 @@ static int finish(const outputs *o)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o->result); i++)
         if (mt_py_is_tensor(PyTuple_GET_ITEM(o->result, i)) && set_history(o, i) < 0)
             return -1;
+    if (o->n)
+        guard_views(o);
     if (o->n && save(o) < 0)
         return -1;
     if (o->dual && mt_py_function_forward_mode(o->ctx, o->args, o->result, o->tangents) < 0)

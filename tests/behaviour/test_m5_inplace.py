@@ -453,3 +453,70 @@ def test_gradients_of_reading_and_writing(torch, index):
 class Indices:
     def __getitem__(self, i):
         return i
+
+
+def viewer(torch, count=1):
+    class Viewer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            views = x.view(-1), x[1:]
+            return views[0] if count == 1 else views
+
+        @staticmethod
+        def backward(ctx, *grads):
+            return grads[0]
+
+    return Viewer
+
+
+@pytest.mark.item("M5.66")
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_views_of_a_function_without_recording(torch, mode):
+    x = torch.ones(3, requires_grad=True)
+    y = x * 1
+    with getattr(torch, mode)():
+        v = viewer(torch).apply(y)
+    assert v._is_view() and v._base is y and v.requires_grad and v.grad_fn is None
+    with pytest.raises(RuntimeError, match="no_grad mode.*inside a custom Function"):
+        v.add_(1)
+    with torch.no_grad():
+        v.add_(1)
+    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified"):
+        v.grad_fn
+    y.sum().backward()
+    assert x.grad.tolist() == [1, 1, 1] and y.tolist() == [2, 2, 2]
+
+
+@pytest.mark.item("M5.66")
+def test_several_views_of_a_function(torch):
+    y = torch.ones(3, requires_grad=True) * 1
+    a, b = viewer(torch, 2).apply(y)
+    for view, number in ((a, 0), (b, 1)):
+        with pytest.raises(RuntimeError, match="Output %d of Viewer.*returns multiple views" % number):
+            view.add_(1)
+    with pytest.raises(RuntimeError, match="created inside a custom Function"):
+        viewer(torch).apply(y).add_(1)
+
+
+@pytest.mark.item("M5.95")
+def test_leaves_written_by_a_function(torch):
+    class Writer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            x.mul_(2)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    with torch.no_grad():
+        v = torch.ones(3, requires_grad=True)[1:]
+    for leaf in (torch.ones(3, requires_grad=True), v):
+        with pytest.raises(
+            RuntimeError, match="^a leaf Variable that requires grad has been used in an in-place"
+        ):
+            Writer.apply(leaf)
+    with pytest.raises(RuntimeError, match="^a view of a leaf Variable that requires grad is being used"):
+        Writer.apply(torch.ones(3, requires_grad=True)[1:])
