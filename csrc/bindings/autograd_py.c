@@ -398,6 +398,8 @@ static PyObject *requires_grad_inplace(PyObject *self, PyObject *args, PyObject 
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", keywords, &on))
         return NULL;
+    if (!PyBool_Check(on) && !mt_py_is_tensor(on) && mt_py_has_torch_function(on))
+        return mt_py_method_override(self, "requires_grad_", &on, 1, NULL);
     if (!PyBool_Check(on))
         return PyErr_Format(PyExc_TypeError,
                             "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s",

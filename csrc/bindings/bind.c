@@ -184,6 +184,8 @@ static int bind_extra(mt_bind *b, const mt_py_func *f, PyObject *name, PyObject 
         int rc = value == Py_None ? 1 : mt_py_to_bool(&on, value);
 
         b->requires_grad = on;
+        if (rc == 0 && !mt_py_is_tensor(value) && mt_py_has_torch_function(value))
+            return mt_py_overload_add(b, value);
         return rc;
     }
     return 0;

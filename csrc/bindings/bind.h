@@ -111,6 +111,8 @@ PyObject *mt_py_torch_function_call(const mt_py_func *f, mt_py_overloads *list, 
                                     Py_ssize_t nargs, PyObject *kwnames);
 /* The same for hand-written entry points. A function of _VariableFunctions without operands: */
 PyObject *mt_py_function_override(const char *name, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+/* The same with those among the arguments that override, whatever the function takes them for. */
+PyObject *mt_py_late_override(const char *name, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 /* Any callable without operands; args is a tuple, consumed, or NULL with an exception set. */
 PyObject *mt_py_object_override(PyObject *func, PyObject *args, PyObject *kwargs);
 /* A method with its arguments; one without, whose receiver's type always stands in `types`; x[key] and x[key] = value. */

@@ -240,8 +240,14 @@ static int set_part(PyObject *self, PyObject *value, void *closure)
         return -1;
     }
     part = p->get(self, mt_py_impl(self));
-    result = part ? PyObject_CallMethod(part, "copy_", "O", value) : NULL;
-    Py_XDECREF(part);
+    if (!part)
+        return -1;
+    if (mt_py_is_tensor(value) || mt_py_is_number(value))
+        result = PyObject_CallMethod(part, mt_py_is_tensor(value) ? "copy_" : "fill_", "O", value);
+    else
+        result = PyErr_Format(PyExc_TypeError, "can't assign a %s to a torch.%sTensor", Py_TYPE(value)->tp_name,
+                              mt_dtype_table[mt_py_impl(part)->dtype].legacy);
+    Py_DECREF(part);
     Py_XDECREF(result);
     return result ? 0 : -1;
 }
@@ -251,7 +257,8 @@ static int set_part(PyObject *self, PyObject *value, void *closure)
 static bool overrides_method(PyObject *self, const char *name, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames, PyObject **result)
 {
-    bool any = nargs > 0 ? mt_py_either_needs_override(self, args[0]) : mt_py_needs_override(self);
+    bool given = nargs > 0 || (kwnames && PyTuple_GET_SIZE(kwnames) > 0);
+    bool any = mt_py_either_needs_override(self, given && !mt_py_is_tensor(args[0]) ? args[0] : self);
 
     if (MT_UNLIKELY(any))
         *result = mt_py_method_override(self, name, args, nargs, kwnames);

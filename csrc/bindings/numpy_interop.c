@@ -429,7 +429,7 @@ PyObject *mt_py_numpy(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
     if (mt_py_needs_override(self))
         return mt_py_method_override(self, "numpy", args, nargs, kwnames);
     if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 || mt_py_scan_bool(&force, &scan, 0, value[0]) < 0)
-        return NULL;
+        return mt_py_scan_overrides() ? mt_py_method_override(self, "numpy", args, nargs, kwnames) : NULL;
     return mt_py_array_from_tensor(mt_py_impl(self), force);
 }
 

@@ -59,10 +59,14 @@ static MT_COLD int missing(const mt_scan *scan, PyObject *const *values)
     return -1;
 }
 
+/* Was the last value that did not fit an object that overrides? */
+static __thread bool mismatch_overrides;
+
 int mt_py_scan(PyObject **out, mt_scan *scan, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     Py_ssize_t n_kw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
 
+    mismatch_overrides = false;
     if (MT_UNLIKELY(nargs > scan->n_positional))
         return too_many(scan, nargs);
     for (int k = 0; k < scan->n; k++)
@@ -93,11 +97,21 @@ int mt_py_scan_mismatch(const mt_scan *scan, int k, int position, const char *wa
 {
     char where[32] = "";
 
+    mismatch_overrides = !mt_py_is_tensor(value) && mt_py_has_torch_function(value);
     if (position > 0)
         PyOS_snprintf(where, sizeof(where), "(position %d) ", position);
     PyErr_Format(PyExc_TypeError, "%s(): argument '%s' %smust be %s, not %s", scan->func, scan->name[k], where, wanted,
                  Py_TYPE(value)->tp_name);
     return -1;
+}
+
+bool mt_py_scan_overrides(void)
+{
+    if (!mismatch_overrides || !PyErr_ExceptionMatches(PyExc_TypeError))
+        return false;
+    mismatch_overrides = false;
+    PyErr_Clear();
+    return true;
 }
 
 int mt_py_scan_dtype(mt_dtype *out, const mt_scan *scan, int k, PyObject *value)

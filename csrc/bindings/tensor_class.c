@@ -129,7 +129,7 @@ PyObject *mt_py_pin_memory(PyObject *self, PyObject *const *args, Py_ssize_t nar
     if (mt_py_needs_override(self))
         return mt_py_method_override(self, "pin_memory", args, nargs, kwnames);
     if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 || mt_py_scan_device(&device, &scan, 0, value[0]) < 0)
-        return NULL;
+        return mt_py_scan_overrides() ? mt_py_method_override(self, "pin_memory", args, nargs, kwnames) : NULL;
     if (mt_py_impl(self)->device.type != MT_DEVICE_CPU)
         PyErr_SetString(PyExc_RuntimeError, "cannot pin this tensor: only dense CPU tensors can be pinned");
     else

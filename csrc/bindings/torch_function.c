@@ -324,6 +324,22 @@ PyObject *mt_py_function_override(const char *name, PyObject *const *args, Py_ss
     return result;
 }
 
+PyObject *mt_py_late_override(const char *name, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), i = 0;
+    PyObject *space = space_object(""), *func = space ? PyObject_GetAttrString(space, name) : NULL, *result = NULL;
+    mt_py_overloads list;
+
+    mt_py_overloads_init(&list);
+    while (func && i < n && (!mt_py_has_torch_function(args[i]) || mt_py_overloads_add(&list, args[i]) == 0))
+        i++;
+    if (func && i == n)
+        result = call_packed(func, &list, NULL, args, nargs, kwnames);
+    mt_py_overloads_clear(&list);
+    Py_XDECREF(func);
+    return result;
+}
+
 PyObject *mt_py_object_override(PyObject *func, PyObject *args, PyObject *kwargs)
 {
     mt_py_overloads list;

@@ -151,3 +151,62 @@ def test_tensors_for_numbers(torch):
     ):
         with pytest.raises(TypeError):
             call()
+
+
+@pytest.mark.item("M6.03")
+def test_objects_for_other_arguments(torch):
+    """Who overrides may stand for a dtype, a device, a switch as well."""
+
+    class Duck:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__, types
+
+    d, t = Duck(), torch.ones(2, 2)
+    calls = {
+        "zeros": lambda: torch.zeros(2, requires_grad=d),
+        "new_zeros": lambda: t.new_zeros(2, requires_grad=d),
+        "tensor": lambda: torch.tensor([1.0], dtype=d),
+        "as_tensor": lambda: torch.as_tensor([1.0], dtype=d),
+        "asarray": lambda: torch.asarray([1.0], copy=d),
+        "from_file": lambda: torch.from_file(d),
+        "is_contiguous": lambda: t.is_contiguous(memory_format=d),
+        "requires_grad_": lambda: t.requires_grad_(d),
+        "numpy": lambda: t.numpy(force=d),
+        "pin_memory": lambda: t.pin_memory(d),
+        "size": lambda: t.size(d),
+        "stride": lambda: t.stride(d),
+    }
+    assert {name: call() for name, call in calls.items()} == {name: (name, (Duck,)) for name in calls}
+    assert torch.tensor([1.0], device=d, requires_grad=True)[0] == "tensor"
+    for call in (
+        lambda: torch.tensor([1.0], nonsense=d),
+        lambda: torch.tensor([1.0], dtype=5, nonsense=d),
+        lambda: torch.tensor(dtype=d),
+        lambda: t.numpy(nonsense=d),
+    ):
+        with pytest.raises(TypeError):
+            call()
+
+
+@pytest.mark.item("M6.03")
+def test_parts_of_a_tensor_are_set_to_numbers_and_tensors(torch):
+    class Duck:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            raise AssertionError
+
+    for t, part in ((torch.ones(2), "real"), (torch.ones(2) * 1j, "real"), (torch.ones(2) * 1j, "imag")):
+        for value, read in (
+            (2, [2, 2]),
+            (True, [1, 1]),
+            (torch.tensor([3.0, 4.0]), [3, 4]),
+            (torch.tensor(5), [5, 5]),
+        ):
+            setattr(t, part, value)
+            assert getattr(t, part).tolist() == read
+        for wrong in (None, "a", [1, 2], object(), Duck()):
+            with pytest.raises(TypeError, match="can't assign a .* to a torch.FloatTensor"):
+                setattr(t, part, wrong)
+        with pytest.raises(RuntimeError, match="without overflow"):
+            setattr(t, part, 1j)
