@@ -23,6 +23,7 @@ PyObject *mt_py_node_metadata(mt_node *n);
 /* For the collector (gc.c): the Python objects that a node, or a tensor, alone keeps alive. */
 int mt_py_visit_node(mt_node *n, visitproc visit, void *arg);
 int mt_py_visit_tensor(mt_tensor *t, visitproc visit, void *arg);
+void mt_py_clear_tensor(mt_tensor *t);
 /* The ctx that is the data of a node of a custom Function, borrowed, or NULL. */
 PyObject *mt_py_function_object(const mt_node *n);
 int mt_py_function_init(PyObject *module);

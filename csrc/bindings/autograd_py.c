@@ -469,18 +469,12 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static void clear(mt_tensor *t)
-{
-    if (t->autograd && !t->autograd->grad_fn)
-        mt_hook_clear(&t->autograd->hooks);
-}
-
 int mt_py_autograd_init(PyObject *module)
 {
     mt_autograd_init();
     mt_engine_hop = mt_py_engine_hop;
     mt_py_autograd_traverse = mt_py_visit_tensor;
-    mt_py_autograd_clear = clear;
+    mt_py_autograd_clear = mt_py_clear_tensor;
     if (mt_py_node_init(module) < 0 || mt_py_function_init(module) < 0 || mt_py_saved_init(module) < 0 ||
         mt_py_anomaly_init(module) < 0)
         return -1;

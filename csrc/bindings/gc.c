@@ -107,3 +107,39 @@ int mt_py_visit_tensor(mt_tensor *t, visitproc visit, void *arg)
     }
     return mt_py_visit_node(fn, visit, arg);
 }
+
+/* The nodes that t alone keeps, new references. */
+static int nodes_of(mt_node **nodes, mt_node *fn)
+{
+    int n = 0, done = 0;
+
+    if (fn && mt_refcount_get(&fn->refs) == 1 && !mt_py_function_object(fn))
+        nodes[n++] = fn;
+    for (; done < n; done++)
+        for (int i = 0; i < nodes[done]->n_edges && n < MOST_NODES; i++) {
+            mt_node *next = nodes[done]->edge[i].node;
+
+            if (next && mt_refcount_get(&next->refs) == 1 && !mt_py_function_object(next))
+                nodes[n++] = next;
+        }
+    for (int i = 0; i < n; i++)
+        mt_node_ref(nodes[i]);
+    return n;
+}
+
+/* t is garbage: what its graph saved goes, so that a cycle through it ends. */
+void mt_py_clear_tensor(mt_tensor *t)
+{
+    mt_node *nodes[MOST_NODES];
+    int n;
+
+    if (!t->autograd)
+        return;
+    n = nodes_of(nodes, t->autograd->grad_fn);
+    if (!t->autograd->grad_fn)
+        mt_hook_clear(&t->autograd->hooks);
+    for (int i = 0; i < n; i++) {
+        mt_node_release_saved(nodes[i]);
+        mt_node_unref(nodes[i]);
+    }
+}

@@ -53,6 +53,8 @@ static int pack(void **out, mt_tensor *t)
     wrapped = mt_py_wrap(mt_tensor_ref(t));
     if (wrapped)
         packed = PyObject_CallOneArg(PyTuple_GET_ITEM(pair, 0), wrapped);
+    if (packed)
+        mt_py_track(wrapped); /* what is kept may lead back to it */
     Py_XDECREF(wrapped);
     h = packed ? PyMem_Malloc(sizeof(*h)) : NULL;
     if (h) {

@@ -56,8 +56,6 @@ static int tensor_traverse(PyObject *o, visitproc visit, void *arg)
     mt_py_tensor *self = (mt_py_tensor *)o;
 
     Py_VISIT(self->dict);
-    if (Py_TYPE(o) == mt_tensor_type)
-        Py_VISIT(Py_TYPE(o));
     if (self->t && mt_refcount_get(&self->t->refs) == 1 && mt_py_autograd_traverse)
         return mt_py_autograd_traverse(self->t, visit, arg);
     return 0;

@@ -462,3 +462,28 @@ def test_an_unpack_hook_of_a_list_that_frees_the_graph(torch):
     nodes.append(1)
     y.grad_fn(torch.ones(2, 3))  # the hook runs backward through the node that waits for it
     assert x.grad.tolist() == [2, 2, 2]
+
+
+@pytest.mark.minitorch_only(reason="PyTorch leaks a result that is packed as it is")
+@pytest.mark.item("M5.110")
+def test_results_that_are_packed_as_they_are_can_be_collected(torch):
+    x, dead = leaf(torch), []
+
+    for call in (
+        lambda: x.exp(),
+        lambda: (x.exp() + 1).sin().sigmoid(),
+        lambda: (x + 1).exp_(),
+        lambda: x.softmax(0),
+    ):
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            y = call()
+        dead.append(weakref.ref(y))
+        del y
+    gc.collect()
+    assert [ref() for ref in dead] == [None] * 4
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        y = (x.exp() + 1).sigmoid()
+    gc.collect()
+    y.sum().backward()  # what lives is left alone
+    (want,) = torch.autograd.grad((x.exp() + 1).sigmoid().sum(), x)
+    assert torch.equal(x.grad, want)
