@@ -258,7 +258,8 @@ static bool overrides_method(PyObject *self, const char *name, PyObject *const *
                              PyObject *kwnames, PyObject **result)
 {
     bool given = nargs > 0 || (kwnames && PyTuple_GET_SIZE(kwnames) > 0);
-    bool any = mt_py_either_needs_override(self, given && !mt_py_is_tensor(args[0]) ? args[0] : self);
+    bool any = mt_py_either_needs_override(
+        self, given && !PyLong_CheckExact(args[0]) && !mt_py_is_tensor(args[0]) ? args[0] : self);
 
     if (MT_UNLIKELY(any))
         *result = mt_py_method_override(self, name, args, nargs, kwnames);

@@ -31,8 +31,12 @@ static int find_name(const mt_scan *scan, PyObject *name)
     return -1;
 }
 
+/* Was the last value that did not fit an object that overrides? */
+static MT_THREAD_LOCAL_FAST bool mismatch_overrides;
+
 static MT_COLD int too_many(const mt_scan *scan, Py_ssize_t nargs)
 {
+    mismatch_overrides = false;
     if (scan->n_required > scan->n_positional)
         PyErr_Format(PyExc_TypeError, "%s() takes from %d to %d positional arguments but %zd %s given", scan->func,
                      scan->n_required, scan->n_positional, nargs, nargs == 1 ? "was" : "were");
@@ -48,6 +52,7 @@ static MT_COLD int missing(const mt_scan *scan, PyObject *const *values)
     size_t at = 0;
     int n = 0;
 
+    mismatch_overrides = false;
     names[0] = '\0';
     for (int k = 0; k < scan->n_required; k++)
         if (!values[k] && at < sizeof(names)) {
@@ -59,14 +64,10 @@ static MT_COLD int missing(const mt_scan *scan, PyObject *const *values)
     return -1;
 }
 
-/* Was the last value that did not fit an object that overrides? */
-static __thread bool mismatch_overrides;
-
 int mt_py_scan(PyObject **out, mt_scan *scan, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     Py_ssize_t n_kw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
 
-    mismatch_overrides = false;
     if (MT_UNLIKELY(nargs > scan->n_positional))
         return too_many(scan, nargs);
     for (int k = 0; k < scan->n; k++)
@@ -77,6 +78,7 @@ int mt_py_scan(PyObject **out, mt_scan *scan, PyObject *const *args, Py_ssize_t 
         PyObject *name = PyTuple_GET_ITEM(kwnames, i);
         int k = find_name(scan, name);
 
+        mismatch_overrides = false;
         if (k < 0) {
             PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", scan->func, name);
             return -1;
@@ -112,6 +114,11 @@ bool mt_py_scan_overrides(void)
     mismatch_overrides = false;
     PyErr_Clear();
     return true;
+}
+
+MT_COLD PyObject *mt_py_scan_failed(const char *name, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    return mt_py_scan_overrides() ? mt_py_late_override(name, args, nargs, kwnames) : NULL;
 }
 
 int mt_py_scan_dtype(mt_dtype *out, const mt_scan *scan, int k, PyObject *value)

@@ -164,7 +164,7 @@ PyObject *mt_py_from_file(PyObject *unused, PyObject *const *args, Py_ssize_t na
         return NULL;
     if (!PyUnicode_Check(value[NAME])) {
         mt_py_scan_mismatch(&scan, NAME, 1, "str", value[NAME]);
-        return NULL;
+        return mt_py_scan_failed("from_file", args, nargs, kwnames);
     }
     if (!(name = PyUnicode_AsUTF8(value[NAME])) ||
         (value[SHARED] != Py_None && mt_py_scan_bool(&shared, &scan, SHARED, value[SHARED]) < 0) ||
@@ -172,7 +172,7 @@ PyObject *mt_py_from_file(PyObject *unused, PyObject *const *args, Py_ssize_t na
         mt_py_scan_dtype(&dtype, &scan, DTYPE, value[DTYPE]) < 0 ||
         mt_py_scan_device(&device, &scan, DEVICE, value[DEVICE]) < 0 ||
         mt_py_scan_bool(&requires_grad, &scan, REQUIRES_GRAD, value[REQUIRES_GRAD]) < 0)
-        return NULL;
+        return mt_py_scan_failed("from_file", args, nargs, kwnames);
     if (device.type != MT_DEVICE_CPU) {
         PyErr_SetString(PyExc_NotImplementedError, "from_file(): only for tensors on the CPU");
         return NULL;

@@ -58,7 +58,7 @@ static PyObject *py_tensor(PyObject *module, PyObject *const *args, Py_ssize_t n
                     mt_py_scan_device(&device, &scan, DEVICE, value[DEVICE]) < 0 ||
                     mt_py_scan_bool(&pin_memory, &scan, PIN_MEMORY, value[PIN_MEMORY]) < 0 ||
                     mt_py_scan_bool(&requires_grad, &scan, REQUIRES_GRAD, value[REQUIRES_GRAD]) < 0))
-        return NULL;
+        return mt_py_scan_failed("tensor", args, nargs, kwnames);
     if (mt_py_mode_is_active())
         return mt_py_function_override("tensor", args, nargs, kwnames);
     if (mt_py_is_tensor(value[DATA]) && warn_copy_construct("torch.tensor") < 0)
@@ -85,7 +85,7 @@ static PyObject *py_as_tensor(PyObject *module, PyObject *const *args, Py_ssize_
     if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 ||
         mt_py_scan_dtype(&dtype, &scan, DTYPE, value[DTYPE]) < 0 ||
         mt_py_scan_device(&device, &scan, DEVICE, value[DEVICE]) < 0)
-        return NULL;
+        return mt_py_scan_failed("as_tensor", args, nargs, kwnames);
     if (mt_py_mode_is_active())
         return mt_py_function_override("as_tensor", args, nargs, kwnames);
     if (mt_py_tensor_from_data(&t, value[DATA], dtype, device, false) < 0)
@@ -242,15 +242,15 @@ static PyObject *py_asarray(PyObject *module, PyObject *const *args, Py_ssize_t 
     if (mt_py_scan(value, &scan, args, nargs, kwnames) < 0 ||
         mt_py_scan_dtype(&w.dtype, &scan, DTYPE, value[DTYPE]) < 0 ||
         mt_py_scan_device(&w.device, &scan, DEVICE, value[DEVICE]) < 0)
-        return NULL;
+        return mt_py_scan_failed("asarray", args, nargs, kwnames);
     if (value[COPY] && value[COPY] != Py_None) {
         if (mt_py_scan_bool(&flag, &scan, COPY, value[COPY]) < 0)
-            return NULL;
+            return mt_py_scan_failed("asarray", args, nargs, kwnames);
         w.copy = flag;
     }
     if (value[REQUIRES_GRAD] && value[REQUIRES_GRAD] != Py_None) {
         if (mt_py_scan_bool(&flag, &scan, REQUIRES_GRAD, value[REQUIRES_GRAD]) < 0)
-            return NULL;
+            return mt_py_scan_failed("asarray", args, nargs, kwnames);
         w.requires_grad = flag;
     }
     if (mt_py_mode_is_active())
@@ -293,34 +293,18 @@ static PyObject *py_frombuffer(PyObject *module, PyObject *const *args, Py_ssize
 
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
 
-/* An object that overrides may stand for a dtype, a device or a switch. */
-#define OR_OVERRIDE(name, function)                                                                                   \
-    static PyObject *name##_or_override(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) \
-    {                                                                                                                 \
-        PyObject *result = function(module, args, nargs, kwnames);                                                    \
-                                                                                                                      \
-        if (MT_LIKELY(result != NULL) || !mt_py_scan_overrides())                                                     \
-            return result;                                                                                            \
-        return mt_py_late_override(#name, args, nargs, kwnames);                                                      \
-    }
-
-OR_OVERRIDE(tensor, py_tensor)
-OR_OVERRIDE(as_tensor, py_as_tensor)
-OR_OVERRIDE(asarray, py_asarray)
-OR_OVERRIDE(from_file, mt_py_from_file)
-
 PyMethodDef mt_py_creation_functions[] = {
-    {"tensor", FAST(tensor_or_override),
+    {"tensor", FAST(py_tensor),
      "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\n"
      "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False) -> Tensor\n\n"
      "A tensor without history that holds a copy of data: a number, a nest of sequences, an array, "
      "a tensor."},
-    {"as_tensor", FAST(as_tensor_or_override),
+    {"as_tensor", FAST(py_as_tensor),
      "as_tensor(data, dtype=None, device=None)\n--\n\n"
      "as_tensor(data, dtype=None, device=None) -> Tensor\n\n"
      "The data as a tensor. Tensors that fit come back as they are, arrays share their memory when "
      "they can."},
-    {"asarray", FAST(asarray_or_override),
+    {"asarray", FAST(py_asarray),
      "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False)\n--\n\n"
      "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False) -> Tensor\n\n"
      "The object as a tensor: a tensor, an array, a DLPack capsule, a buffer, a sequence or a "
@@ -334,7 +318,7 @@ PyMethodDef mt_py_creation_functions[] = {
      "from_numpy(ndarray)\n--\n\n"
      "from_numpy(ndarray) -> Tensor\n\nA tensor over the memory of an array. It cannot be "
      "resized."},
-    {"from_file", FAST(from_file_or_override),
+    {"from_file", FAST(mt_py_from_file),
      "from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None, pin_memory=None, "
      "requires_grad=False)\n--\n\n"
      "from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None, "

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Calls of handlers that run, the innermost first. */
-static __thread mt_py_handler_call *innermost;
+static MT_THREAD_LOCAL_FAST mt_py_handler_call *innermost;
 
 static bool same_items(PyObject *a, PyObject *b)
 {
