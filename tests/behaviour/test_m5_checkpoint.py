@@ -410,3 +410,31 @@ def test_groups(torch, cp):
             with cp.GraphExecGroup():
                 pass
     assert torch.allclose(x.grad, x.detach().exp()) and torch.allclose(y.grad, y.detach().exp())
+
+
+@pytest.mark.item("M5.115")
+def test_default_device_type(torch):
+    module = importlib.import_module(torch.__name__ + ".utils.checkpoint")
+    expected = "cuda" if torch.cuda.is_available() else "cpu"
+    assert module.DefaultDeviceType.get_device_type() == expected
+
+
+@pytest.mark.item("M5.115")
+def test_the_tip_of_an_error(torch):
+    checkpoint = importlib.import_module(torch.__name__ + ".utils.checkpoint").checkpoint
+    runs = []
+
+    def fickle(t):
+        runs.append(1)
+        return t.exp().sin().cos() if len(runs) == 1 else t.exp()
+
+    y = checkpoint(fickle, torch.ones(3, requires_grad=True), use_reentrant=False)
+    with pytest.raises(RuntimeError) as error:
+        y.sum().backward()
+    lines = str(error.value).splitlines()
+    assert lines[1:3] == [
+        "Number of tensors saved during forward: 3",
+        "Number of tensors saved during recomputation: 1.",
+    ]
+    assert lines[4] == "Tip: To see a more detailed error message, either pass `debug=True` to"
+    assert lines[6].endswith("set_checkpoint_debug_enabled(True):` to")

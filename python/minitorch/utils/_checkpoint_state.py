@@ -13,7 +13,7 @@ _AUTOCAST_DEVICES = ("cpu", "cuda")
 class DefaultDeviceType:
     """The type of device whose random state checkpoints keep when the arguments do not say it."""
 
-    _device_type = "cuda"
+    _device_type = None
 
     @staticmethod
     def set_device_type(device="cuda"):
@@ -22,7 +22,9 @@ class DefaultDeviceType:
 
     @staticmethod
     def get_device_type():
-        """get_device_type() -> str: what it is."""
+        """get_device_type() -> str: what it is; where nothing was set, "cuda" with a device and "cpu" without."""
+        if DefaultDeviceType._device_type is None:
+            return "cuda" if torch.cuda.is_available() else "cpu"
         return DefaultDeviceType._device_type
 
 

@@ -47,9 +47,10 @@ class CheckpointError(RuntimeError):
 
 
 _HINT = (
-    "\nTip: To see a more detailed error message, either pass `debug=True` to "
-    "`torch.utils.checkpoint.checkpoint(...)` or wrap the code block with "
-    "`with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to enable checkpoint-debug mode globally.\n"
+    "\nTip: To see a more detailed error message, either pass `debug=True` to\n"
+    "`torch.utils.checkpoint.checkpoint(...)` or wrap the code block\n"
+    "with `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to\n"
+    "enable checkpoint\u2011debug mode globally.\n"
 )
 _early_stop = None  # what set_checkpoint_early_stop says, None: what each call says
 _debug = None
