@@ -296,3 +296,54 @@ def test_tangents_that_are_refused(torch):
                 along(out, lambda t: t, constant)
             assert along(out, lambda t: None, constant) is None
         assert along(lambda t: t * 2, lambda t: t * 2).tolist() == [2, 2]
+
+
+@pytest.mark.item("M5.113")
+def test_results_that_are_refused(torch, func):
+    x = torch.ones(3)
+    reverse, forward = r"vjp\(f, \*primals\)", r"jvp\(f, primals, tangents\)"
+    for who, run in (
+        (reverse, lambda f, **k: func.vjp(f, x, **k)),
+        (reverse, lambda f, **k: func.jacrev(f, **k)(x)),
+        (forward, lambda f, **k: func.jvp(f, (x,), (x,), **k)),
+        (forward, lambda f, **k: func.jacfwd(f, **k)(x)),
+    ):
+        for value, shown in ((None, "None"), ((), ""), ([None], "None")):
+            with pytest.raises(
+                RuntimeError,
+                match=r"%s: Expected f .*non-empty output \(got output = \[%s\]\)" % (who, shown),
+            ):
+                run(lambda t: value)
+        for value in (3, (x, 3), {"a": 3}):
+            with pytest.raises(
+                RuntimeError,
+                match=who + ": expected f.* to return only tensors, got unsupported type <class 'int'>",
+            ):
+                run(lambda t: value)
+        with pytest.raises(RuntimeError, match="Expected tensors, got unsupported type <class 'int'>"):
+            run(lambda t: (t, 3), has_aux=True)
+    for run in (lambda f: func.vjp(f, x), lambda f: func.jacrev(f)(x)):
+        with pytest.raises(
+            RuntimeError, match="must be floating-point or complex Tensors, got Tensor with dtype .*int64"
+        ):
+            run(lambda t: t.long())
+
+
+@pytest.mark.item("M5.113")
+def test_arguments_that_are_refused(torch, func):
+    x = torch.ones(3)
+    for make in (func.grad, func.jacrev, func.jacfwd):
+        for argnums, text in (
+            ((0, "a"), "argnum must be int, got: <class 'str'>"),
+            ([0], "argnums must be int or .*, got: <class 'list'>"),
+            ("a", "argnums must be int or .*, got: <class 'str'>"),
+        ):
+            with pytest.raises(RuntimeError, match=text):
+                make(lambda a, b: (a * b).sum(), argnums=argnums)(x, x)
+    for run in (lambda f, t: func.grad(f)(t), func.vjp, lambda f, t: func.jacrev(f)(t)):
+        with pytest.raises(
+            RuntimeError, match="^only Tensors of floating point dtype can require gradients$"
+        ):
+            run(lambda t: t.sum(), torch.tensor([1, 2]))
+    with pytest.raises(RuntimeError, match="Missing key.s.: 'bias'"):
+        func.functional_call(torch.nn.Linear(3, 2), {"weight": torch.ones(2, 3)}, (x,), strict=True)

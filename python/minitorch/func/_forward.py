@@ -7,9 +7,10 @@ import functools
 import minitorch as torch
 from minitorch import _C
 from minitorch.func._reverse import finish, grads_of, jacrev, pick, plain, split_aux, start
-from minitorch.func._tree import check_given, check_real, check_tensors, flatten, same_structure
+from minitorch.func._tree import check_given, check_outputs, check_real, flatten, same_structure
 
 
+_JVP = "jvp(f, primals, tangents)"
 _INDEPENDENT = (
     "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
     "strict=True."
@@ -23,7 +24,7 @@ def _dual(func, leaves, rebuild, tangents, has_aux, who, strict, guard):
         duals = [_C._adopt(forward_ad.make_dual(plain(x), plain(t))) for x, t in zip(leaves, tangents)]
         output, aux = split_aux(func(*rebuild(duals)), has_aux, who)
         outputs, rebuild_output = flatten(output)
-        check_tensors(outputs, who, "the output of f")
+        check_outputs(outputs, who)
         values, derivatives = [], []
         for out in outputs:
             value, tangent = forward_ad.unpack_dual(out)
@@ -43,7 +44,7 @@ def _twice(func, leaves, rebuild, tangents, has_aux, who, strict, guard):
         started = start(leaves)
         output, aux = split_aux(func(*rebuild(started)), has_aux, who)
         outputs, rebuild_output = flatten(output)
-        check_tensors(outputs, who, "the output of f")
+        check_outputs(outputs, who)
         if strict and not all(out.requires_grad for out in outputs):
             raise RuntimeError(_INDEPENDENT)
         weights = [torch.zeros_like(out, requires_grad=True) for out in outputs]
@@ -83,7 +84,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         >>> torch.func.jvp(torch.sin, (torch.tensor(0.),), (torch.tensor(2.),))
         (tensor(0.), tensor(2.))
     """
-    who = "jvp(f, primals, tangents)"
+    who = _JVP
     for name, value in (("primals", primals), ("tangents", tangents)):
         if not isinstance(value, tuple):
             raise RuntimeError(
@@ -128,7 +129,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
 
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
-        who = "jacfwd(f)(*args)"
+        who = _JVP
         chosen, replace = pick(args, argnums, who)
         leaves, rebuild = flatten(chosen)
         check_given(leaves)
@@ -200,7 +201,7 @@ def linearize(func, *primals):
         started = start(leaves)
         output = func(*rebuild(started))
         outputs, rebuild_output = flatten(output)
-        check_tensors(outputs, who, "the output of f")
+        check_outputs(outputs, who)
         weights = [torch.zeros_like(out, requires_grad=True) for out in outputs]
         grads = grads_of(outputs, started, weights)
 

@@ -110,8 +110,8 @@ def _check_names(module, given):
             "Error(s) in reparametrizing for %s:%s%s"
             % (
                 type(module).__name__,
-                "\n\tUnexpected key(s): %s." % ", ".join(unexpected) if unexpected else "",
-                "\n\tMissing key(s): %s." % ", ".join(missing) if missing else "",
+                "\n\tUnexpected key(s): %s." % ", ".join(map(repr, unexpected)) if unexpected else "",
+                "\n\tMissing key(s): %s." % ", ".join(map(repr, missing)) if missing else "",
             )
         )
 

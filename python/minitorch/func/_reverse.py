@@ -6,7 +6,17 @@ import functools
 
 import minitorch as torch
 from minitorch import _C
-from minitorch.func._tree import check_given, check_real, check_tensors, flatten, same_structure
+from minitorch.func._tree import (
+    check_differentiable,
+    check_given,
+    check_outputs,
+    check_real,
+    flatten,
+    same_structure,
+)
+
+
+_VJP = "vjp(f, *primals)"
 
 
 def start(leaves):
@@ -15,6 +25,8 @@ def start(leaves):
 
 
 def _new_leaf(tensor):
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
     leaf = _without_history(plain(tensor))
     leaf.requires_grad = True
     return leaf
@@ -69,9 +81,11 @@ def pick(args, argnums, who):
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     if numbers == ():
         raise RuntimeError("argnums must be non-empty")
-    if not isinstance(numbers, tuple) or not all(isinstance(n, int) for n in numbers):
-        raise RuntimeError("argnum must be int or Tuple[int], got %r" % (argnums,))
+    if not isinstance(numbers, tuple):
+        raise RuntimeError("argnums must be int or Tuple[int, ...], got: %s" % type(argnums))
     for n in numbers:
+        if not isinstance(n, int):
+            raise RuntimeError("argnum must be int, got: %s" % type(n))
         if not -len(args) <= n < len(args):
             raise RuntimeError("Got argnum=%d, but only %d positional inputs" % (n, len(args)))
     numbers = [n % len(args) for n in numbers]
@@ -96,6 +110,9 @@ def split_aux(output, has_aux, who):
         raise RuntimeError(
             "%s: output of function f should be a tuple: (output, aux) if has_aux is True" % who
         )
+    for leaf in flatten(output[1])[0]:
+        if not isinstance(leaf, torch.Tensor):
+            raise RuntimeError("Expected tensors, got unsupported type %s" % type(leaf))
     return output
 
 
@@ -191,7 +208,7 @@ def vjp(func, *primals, has_aux=False):
         >>> product(torch.ones(2))
         (tensor([1.0000, 0.5403]),)
     """
-    who = "vjp(f, *primals)"
+    who = _VJP
     recording = torch.is_grad_enabled()
     leaves, rebuild = flatten(primals)
     check_given(leaves)
@@ -199,7 +216,8 @@ def vjp(func, *primals, has_aux=False):
         started = start(leaves)
         output, aux = split_aux(func(*rebuild(started)), has_aux, who)
     outputs, _ = flatten(output)
-    check_tensors(outputs, who, "the output of f")
+    check_outputs(outputs, who)
+    check_differentiable(outputs)
 
     def vjp_fn(cotangents, retain_graph=True, create_graph=None):
         if not same_structure(output, cotangents):
@@ -247,12 +265,13 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
-        who = "jacrev(f)(*args)"
+        who = _VJP
         recording = torch.is_grad_enabled()
         with _C._Transform(), torch.enable_grad():
             started, rebuild, output, aux = _call(func, args, kwargs, argnums, has_aux, who)
             outputs, rebuild_output = flatten(output)
-            check_tensors(outputs, who, "the output of f")
+            check_outputs(outputs, who)
+            check_differentiable(outputs)
             check_real(started, "jacrev", "inputs")
             check_real(outputs, "jacrev", "outputs")
             matrix = rebuild_output([rebuild(_rows(out, started)) for out in outputs])

@@ -24,12 +24,26 @@ def spread(prefix, tree):
     return leaves
 
 
-def check_tensors(leaves, who, what):
-    """TypeError-like complaint of the transforms when something is no tensor."""
+def check_outputs(leaves, who):
+    """What a function gives is tensors, one at least."""
+    if not leaves or (len(leaves) == 1 and leaves[0] is None):
+        raise RuntimeError(
+            "%s: Expected f to be a function that has non-empty output (got output = %s)" % (who, leaves)
+        )
     for leaf in leaves:
         if not isinstance(leaf, torch.Tensor):
             raise RuntimeError(
-                "%s: Expected %s to only contain Tensors, got unsupported type %s." % (who, what, type(leaf))
+                "%s: expected f(*primals) to return only tensors, got unsupported type %s" % (who, type(leaf))
+            )
+
+
+def check_differentiable(leaves):
+    """Backward passes start at numbers that have gradients."""
+    for leaf in leaves:
+        if not (leaf.is_floating_point() or leaf.is_complex()):
+            raise RuntimeError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype %s"
+                % leaf.dtype
             )
 
 
