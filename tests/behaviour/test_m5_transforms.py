@@ -347,3 +347,25 @@ def test_arguments_that_are_refused(torch, func):
             run(lambda t: t.sum(), torch.tensor([1, 2]))
     with pytest.raises(RuntimeError, match="Missing key.s.: 'bias'"):
         func.functional_call(torch.nn.Linear(3, 2), {"weight": torch.ones(2, 3)}, (x,), strict=True)
+
+
+@pytest.mark.item("M5.113")
+def test_tangents_of_another_structure(torch, func):
+    x = torch.ones(3)
+    for tangents, shown in ((x, "*"), (None, "*"), ([x], "TreeSpec(list, None, [*])")):
+        with pytest.raises(RuntimeError) as error:
+            func.jvp(torch.sin, (x,), tangents)
+        assert str(error.value).endswith(
+            "Got primals with structure TreeSpec(tuple, None, [*]) and tangents with structure " + shown
+        )
+    with pytest.raises(RuntimeError, match="Expected primals to be a tuple"):
+        func.jvp(torch.sin, x, (x,))
+
+
+@pytest.mark.item("M5.113")
+def test_whole_numbers_within_transforms(torch, func):
+    x = torch.ones(3)
+    (values, doubled), (flat, slope) = func.jvp(lambda t: ((t > 0).long(), t * 2), (x,), (x,))
+    assert values.tolist() == [1, 1, 1] and not flat.any() and slope.tolist() == [2, 2, 2]
+    outer = func.jvp(lambda a: func.jvp(lambda t: (t > 0).long(), (a,), (a,))[1].sum() + a.sum(), (x,), (x,))
+    assert [v.item() for v in outer] == [3, 3]

@@ -7,7 +7,15 @@ import functools
 import minitorch as torch
 from minitorch import _C
 from minitorch.func._reverse import finish, grads_of, jacrev, pick, plain, split_aux, start
-from minitorch.func._tree import check_given, check_outputs, check_real, flatten, same_structure
+from minitorch.func._tree import (
+    check_given,
+    check_outputs,
+    check_real,
+    flatten,
+    has_gradients,
+    same_structure,
+    structure,
+)
 
 
 _JVP = "jvp(f, primals, tangents)"
@@ -47,7 +55,7 @@ def _twice(func, leaves, rebuild, tangents, has_aux, who, strict, guard):
         check_outputs(outputs, who)
         if strict and not all(out.requires_grad for out in outputs):
             raise RuntimeError(_INDEPENDENT)
-        weights = [torch.zeros_like(out, requires_grad=True) for out in outputs]
+        weights = [torch.zeros_like(out, requires_grad=has_gradients(out)) for out in outputs]
         grads = grads_of(outputs, started, weights)
         derivatives = grads_of(grads, weights, list(tangents))
     own = started + weights
@@ -85,18 +93,18 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         (tensor(0.), tensor(2.))
     """
     who = _JVP
-    for name, value in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(value, tuple):
-            raise RuntimeError(
-                "%s: Expected %s to be a tuple. E.g. it should be valid to call f(*primals)." % (who, name)
-            )
-        if not value:
-            raise RuntimeError("%s: Expected %s to be non-empty, got ()" % (who, name))
+    if not isinstance(primals, tuple):
+        raise RuntimeError(
+            "%s: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)." % who
+        )
     if not same_structure(primals, tangents):
         raise RuntimeError(
             "%s: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
-            "tensors, tangents also must be." % who
+            "tensors, tangents also must be. Got primals with structure %s and tangents with structure %s"
+            % (who, structure(primals), structure(tangents))
         )
+    if not primals:
+        raise RuntimeError("%s: Expected primals to be non-empty, got ()" % who)
     output, product, aux = _along(func, primals, tangents, has_aux, who, strict)
     return (output, product, aux) if has_aux else (output, product)
 
@@ -202,7 +210,7 @@ def linearize(func, *primals):
         output = func(*rebuild(started))
         outputs, rebuild_output = flatten(output)
         check_outputs(outputs, who)
-        weights = [torch.zeros_like(out, requires_grad=True) for out in outputs]
+        weights = [torch.zeros_like(out, requires_grad=has_gradients(out)) for out in outputs]
         grads = grads_of(outputs, started, weights)
 
     def jvp_fn(*tangents):

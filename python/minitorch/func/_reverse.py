@@ -12,6 +12,7 @@ from minitorch.func._tree import (
     check_outputs,
     check_real,
     flatten,
+    has_gradients,
     same_structure,
 )
 
@@ -25,7 +26,7 @@ def start(leaves):
 
 
 def _new_leaf(tensor):
-    if not (tensor.is_floating_point() or tensor.is_complex()):
+    if not has_gradients(tensor):
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
     leaf = _without_history(plain(tensor))
     leaf.requires_grad = True
@@ -134,11 +135,19 @@ def grads_of(outputs, started, weights=None, retain=True):
         if o.requires_grad
     ]
     found = [None] * len(started)
-    if pairs:
+    wanted = [k for k, x in enumerate(started) if x.requires_grad]
+    if pairs and wanted:
         outs, given = zip(*pairs)
-        found = torch.autograd.grad(
-            outs, started, given, create_graph=True, retain_graph=retain, allow_unused=True
+        grads = torch.autograd.grad(
+            outs,
+            [started[k] for k in wanted],
+            given,
+            create_graph=True,
+            retain_graph=retain,
+            allow_unused=True,
         )
+        for k, grad in zip(wanted, grads):
+            found[k] = grad
     return [torch.zeros_like(x) if g is None else g for g, x in zip(found, started)]
 
 

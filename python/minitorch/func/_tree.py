@@ -11,9 +11,14 @@ def flatten(tree):
     return leaves, spec.unflatten
 
 
+def structure(tree):
+    """How a tree is built."""
+    return _pytree.tree_structure(tree)
+
+
 def same_structure(one, two):
     """Whether both are built alike."""
-    return _pytree.tree_structure(one) == _pytree.tree_structure(two)
+    return structure(one) == structure(two)
 
 
 def spread(prefix, tree):
@@ -37,10 +42,15 @@ def check_outputs(leaves, who):
             )
 
 
+def has_gradients(tensor):
+    """Whether numbers of this dtype have gradients."""
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
 def check_differentiable(leaves):
     """Backward passes start at numbers that have gradients."""
     for leaf in leaves:
-        if not (leaf.is_floating_point() or leaf.is_complex()):
+        if not has_gradients(leaf):
             raise RuntimeError(
                 "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype %s"
                 % leaf.dtype
