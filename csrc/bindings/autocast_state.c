@@ -1,30 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of autocast, per thread: on or off and the dtype by device type, the cache's switch, the depth of nesting. */
-#include <string.h>
-
+#include "autograd/autocast.h"
 #include "bindings/bindings_internal.h"
-#include "core/device_names.h"
-
-typedef struct autocast_state {
-    bool known, cache;
-    bool on[MT_DEVICE_NAME_COUNT];
-    uint8_t dtype[MT_DEVICE_NAME_COUNT];
-    int depth;
-} autocast_state;
-
-static _Thread_local autocast_state thread_state;
-
-static autocast_state *state(void)
-{
-    autocast_state *s = &thread_state;
-
-    if (!s->known) {
-        memset(s->dtype, MT_DTYPE_f16, sizeof(s->dtype));
-        s->dtype[MT_DEVICE_CPU] = MT_DTYPE_bf16;
-        s->known = s->cache = true;
-    }
-    return s;
-}
 
 /* --- arguments --- */
 
@@ -74,7 +51,7 @@ static PyObject *is_enabled(PyObject *module, PyObject *const *args, Py_ssize_t 
         return count_error("is_autocast_enabled", n);
     if (n == 1 && device_type(&type, args[0], "is_autocast_enabled") < 0)
         return NULL;
-    return PyBool_FromLong(state()->on[type]);
+    return PyBool_FromLong(mt_autocast()->on[type]);
 }
 
 static PyObject *set_enabled(PyObject *module, PyObject *const *args, Py_ssize_t n)
@@ -88,14 +65,14 @@ static PyObject *set_enabled(PyObject *module, PyObject *const *args, Py_ssize_t
     if ((n == 2 && device_type(&type, args[0], "set_autocast_enabled") < 0) ||
         bool_at(&on, args[n - 1], "set_autocast_enabled", (int)n) < 0)
         return NULL;
-    state()->on[type] = on;
+    mt_autocast_set(type, on);
     Py_RETURN_NONE;
 }
 
 static PyObject *is_cpu_enabled(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return PyBool_FromLong(state()->on[MT_DEVICE_CPU]);
+    return PyBool_FromLong(mt_autocast()->on[MT_DEVICE_CPU]);
 }
 
 static PyObject *set_cpu_enabled(PyObject *module, PyObject *o)
@@ -105,7 +82,7 @@ static PyObject *set_cpu_enabled(PyObject *module, PyObject *o)
     (void)module;
     if (bool_at(&on, o, "set_autocast_cpu_enabled", 1) < 0)
         return NULL;
-    state()->on[MT_DEVICE_CPU] = on;
+    mt_autocast_set(MT_DEVICE_CPU, on);
     Py_RETURN_NONE;
 }
 
@@ -118,7 +95,7 @@ static PyObject *get_dtype(PyObject *module, PyObject *o)
     (void)module;
     if (device_type(&type, o, "get_autocast_dtype") < 0)
         return NULL;
-    return mt_py_dtype_get((mt_dtype)state()->dtype[type]);
+    return mt_py_dtype_get((mt_dtype)mt_autocast()->dtype[type]);
 }
 
 static PyObject *set_dtype(PyObject *module, PyObject *const *args, Py_ssize_t n)
@@ -134,7 +111,7 @@ static PyObject *set_dtype(PyObject *module, PyObject *const *args, Py_ssize_t n
         return PyErr_Format(PyExc_TypeError,
                             "set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not %s",
                             Py_TYPE(args[1])->tp_name);
-    state()->dtype[type] = (uint8_t)mt_py_dtype_of(args[1]);
+    mt_autocast()->dtype[type] = (uint8_t)mt_py_dtype_of(args[1]);
     Py_RETURN_NONE;
 }
 
@@ -142,7 +119,7 @@ static PyObject *set_dtype_of(mt_device_type type, PyObject *o)
 {
     if (!mt_py_is_dtype(o))
         return PyErr_Format(PyExc_TypeError, "dtype must be a torch.dtype (got %s)", Py_TYPE(o)->tp_name);
-    state()->dtype[type] = (uint8_t)mt_py_dtype_of(o);
+    mt_autocast()->dtype[type] = (uint8_t)mt_py_dtype_of(o);
     Py_RETURN_NONE;
 }
 
@@ -161,13 +138,13 @@ static PyObject *set_gpu_dtype(PyObject *module, PyObject *o)
 static PyObject *get_cpu_dtype(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return mt_py_dtype_get((mt_dtype)state()->dtype[MT_DEVICE_CPU]);
+    return mt_py_dtype_get((mt_dtype)mt_autocast()->dtype[MT_DEVICE_CPU]);
 }
 
 static PyObject *get_gpu_dtype(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return mt_py_dtype_get((mt_dtype)state()->dtype[MT_DEVICE_CUDA]);
+    return mt_py_dtype_get((mt_dtype)mt_autocast()->dtype[MT_DEVICE_CUDA]);
 }
 
 /* --- cache and nesting --- */
@@ -175,7 +152,7 @@ static PyObject *get_gpu_dtype(PyObject *module, PyObject *unused)
 static PyObject *is_cache_enabled(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return PyBool_FromLong(state()->cache);
+    return PyBool_FromLong(mt_autocast()->cache);
 }
 
 static PyObject *set_cache_enabled(PyObject *module, PyObject *o)
@@ -183,26 +160,27 @@ static PyObject *set_cache_enabled(PyObject *module, PyObject *o)
     (void)module;
     if (!PyBool_Check(o))
         return PyErr_Format(PyExc_TypeError, "enabled must be a bool (got %s)", Py_TYPE(o)->tp_name);
-    state()->cache = o == Py_True;
+    mt_autocast()->cache = o == Py_True;
     Py_RETURN_NONE;
 }
 
 static PyObject *clear_cache(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
+    mt_autocast_clear();
     Py_RETURN_NONE;
 }
 
 static PyObject *increment(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return PyLong_FromLong(++state()->depth);
+    return PyLong_FromLong(++mt_autocast()->depth);
 }
 
 static PyObject *decrement(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return PyLong_FromLong(--state()->depth);
+    return PyLong_FromLong(--mt_autocast()->depth);
 }
 
 static PyMethodDef functions[] = {

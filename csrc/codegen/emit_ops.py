@@ -197,7 +197,7 @@ def flag_text(entry, plan, more=()):
         ("RANDOM", entry.random),
         ("FACTORY", entry.factory),
         ("MUTATES_SELF", entry.only_inplace),
-        ("RETURNS_LIST", entry.writes_list),
+        ("RETURNS_LIST", entry.writes_list and entry.name.startswith("_foreach_")),
         ("SCALARS_OK", entry.scalars_ok),
         ("NO_IMPL", not plan.works(entry)),
         ("CHECKED", plan.is_checked(entry)),
@@ -286,6 +286,10 @@ def record(entry, plan, args_name, n_args, n_positional, more_flags=(), schema=N
         lines.append("        .%s = &%s_%s," % (which, entry.c, which))
     if entry.grad in ("formulas", "not_implemented") and plan.works(entry):
         lines.append("        .grad = &mt_grad_%s," % entry.c)
+    if any(policy != "none" for policy in entry.autocast):
+        lines.append(
+            "        .autocast = {%s}," % ", ".join("MT_AUTOCAST_" + p.upper() for p in entry.autocast)
+        )
     if entry.inplace_ok:
         lines.append("        .inplace_name = %s," % c_string(s.name + "_"))
     return "{\n%s\n    }" % "\n".join(lines)

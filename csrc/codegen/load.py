@@ -14,6 +14,8 @@ import schema as schema_module
 from located import convert, flag_of, text_of, words_of
 from model import (
     ABSENT,
+    AUTOCAST,
+    AUTOCAST_DEVICES,
     DTYPE_CLASSES,
     DTYPES,
     FIT,
@@ -46,7 +48,7 @@ TEXT = (
     "doc",
     "cname",
 )
-WORDS = ("variants", "check", "dtypes", "operands", "params", "contiguous", "numbers", "alias")
+WORDS = ("variants", "check", "dtypes", "operands", "params", "contiguous", "numbers", "alias", "autocast")
 FLAGS = (
     "promote_params",
     "row_major",
@@ -234,10 +236,22 @@ class EntryReader:
             given.get(a.name, "compute" if a.type.base == "Scalar" else "any")
             for a in (self.schema.args[i] for i in f["params"])
         )
+        f["autocast"] = self.read_autocast()
         if f["jvp"] and f["jvp"] not in JVPS:
             self.fail("unknown jvp '%s'; known: %s" % (f["jvp"], " ".join(JVPS)), "jvp")
         if f["jvp"] and not isinstance(self.raw["grad"].value if "grad" in self.raw else None, dict):
             self.fail("'jvp' belongs to entries with gradient formulas", "jvp")
+
+    def read_autocast(self):
+        """The policy of each device: `lower` is for all, `cuda_float32` for one."""
+        given = dict.fromkeys(AUTOCAST_DEVICES, "none")
+        for word in self.fields["autocast"]:
+            device, _, policy = word.partition("_")
+            devices, policy = ((device,), policy) if device in AUTOCAST_DEVICES else (AUTOCAST_DEVICES, word)
+            if policy not in AUTOCAST:
+                self.fail("unknown policy '%s'; known: %s" % (word, " ".join(AUTOCAST)), "autocast")
+            given.update(dict.fromkeys(devices, policy))
+        return tuple(given.values())
 
     def read_kind(self, kind):
         f, s = self.fields, self.schema

@@ -25,6 +25,8 @@ PROMOTES = (
 )
 JVPS = ("elementwise", "linear", "multilinear", "transpose")
 REDUCE_PROMOTES = ("same", "sum", "float", "bool", "index", "real")
+AUTOCAST = ("lower", "float32", "widest", "banned")
+AUTOCAST_DEVICES = ("cpu", "cuda")
 FIT = ("any", "compute", "element")
 ABSENT = {
     "zero": "ZERO",
@@ -86,6 +88,7 @@ class Entry:
     operands: tuple = ()  # argument indices
     params: tuple = ()  # argument indices of the numbers handed to the loop
     absent: tuple = ()  # one token per param
+    autocast: tuple = ("none", "none")  # the policy of each of AUTOCAST_DEVICES
     fit: tuple = ()  # what each param must fit: any compute element
     promote_params: bool = False
     identity: bool = False
@@ -133,7 +136,8 @@ class Entry:
 
     @property
     def writes_list(self):
-        """_foreach_add_: an op that writes the tensors of its first argument, a list, and returns that."""
+        """_foreach_add_, _fused_adam_: an op that writes the tensors of its first argument, a list. Those of the
+        first kind return it."""
         return self.name.endswith("_") and bool(self.schema.args) and self.schema.args[0].type.is_tensor_list
 
     @property

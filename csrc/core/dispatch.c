@@ -310,19 +310,32 @@ MT_COLD static int check_captured(const mt_call *call, bool writes)
 }
 
 int (*mt_forward_dispatch)(mt_call *call);
+int (*mt_autocast_dispatch)(mt_call *call);
+
+/* What comes before the keys: autocast, transforms, forward mode. 0 done, -1 error, 1 go on. */
+MT_COLD static int run_before(mt_call *call, uint32_t asked, bool writes)
+{
+    const mt_op *op = call->op;
+
+    if ((asked & MT_KEYS_AUTOCAST) && call->variant == MT_VARIANT_FUNCTION && (op->autocast[0] | op->autocast[1])) {
+        int rc = mt_autocast_dispatch(call);
+
+        if (rc <= 0)
+            return rc;
+    }
+    if ((asked & TRANSFORM) && check_captured(call, writes) < 0)
+        return -1;
+    return asked & MT_KEYS_DUAL ? mt_forward_dispatch(call) : 1;
+}
 
 int mt_dispatch(mt_call *call)
 {
     uint32_t keys = scan(call) | mt_thread.include, flags = call->op->flags;
     bool writes = call->variant != MT_VARIANT_FUNCTION || (flags & MT_OPF_MUTATES_SELF);
 
-    if (MT_UNLIKELY(keys & ~mt_thread.exclude & (MT_KEYS_DUAL | TRANSFORM))) {
-        int rc = keys & TRANSFORM ? check_captured(call, writes) : 0;
+    if (MT_UNLIKELY(keys & ~mt_thread.exclude & (MT_KEYS_DUAL | TRANSFORM | MT_KEYS_AUTOCAST))) {
+        int rc = run_before(call, keys & ~mt_thread.exclude, writes);
 
-        if (rc == 0 && (keys & ~mt_thread.exclude & MT_KEYS_DUAL))
-            rc = mt_forward_dispatch(call);
-        else if (rc == 0)
-            rc = 1;
         if (rc <= 0)
             return rc;
     }

@@ -21,14 +21,7 @@ typedef struct mt_thread_state {
 } mt_thread_state;
 extern MT_THREAD_LOCAL_FAST mt_thread_state mt_thread;
 
-enum {
-    MT_SLOW_MODE = 1,
-    MT_SLOW_INFERENCE = 2,
-    MT_SLOW_AUTOCAST = 4,
-    MT_SLOW_SAVED_HOOKS = 8,
-    MT_SLOW_SKIP = 16,
-    MT_SLOW_TRANSFORM = 32
-};
+enum { MT_SLOW_MODE = 1, MT_SLOW_INFERENCE = 2, MT_SLOW_SAVED_HOOKS = 8, MT_SLOW_SKIP = 16, MT_SLOW_TRANSFORM = 32 };
 
 /* Around the function of a transform, whose ops must not write what it captured in place, unless it is a mere loop
    (vmap). Gives what leave takes. */
@@ -51,6 +44,9 @@ int mt_dispatch(mt_call *call);
 /* Ops with a tensor that has a tangent, unless mt_thread.exclude has MT_KEYS_DUAL: 0 done, -1 error, 1 nothing to do
    here. Installed by autograd before the first tangent is set. */
 extern int (*mt_forward_dispatch)(mt_call *call);
+/* Functions of the catalog with a policy for autocast, unless mt_thread.exclude has MT_KEYS_AUTOCAST; the same answers.
+   Installed when autocast is first turned on. */
+extern int (*mt_autocast_dispatch)(mt_call *call);
 /* Continues below `key`: used by the AUTOGRAD and VIEW_INPLACE kernels. */
 int mt_redispatch(mt_call *call, mt_key key);
 /* Key bits of the tensors of a frame. Those of a view include the AUTOGRAD bit of its base. */

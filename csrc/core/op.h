@@ -27,6 +27,8 @@ typedef enum mt_key {
 #define MT_KEYS_DUAL (1u << 15)
 /* So does this one, in frames only: some tensor has a dtype that mostly stores. */
 #define MT_KEYS_SHELL (1u << 29)
+/* In mt_thread.include while autocast is on for some device. */
+#define MT_KEYS_AUTOCAST (1u << 27)
 /* What a tensor's keys say about differentiation; the rest is its backend. */
 #define MT_KEYS_TRACKED (MT_KEY_BIT(MT_KEY_AUTOGRAD) | MT_KEYS_DUAL)
 
@@ -331,6 +333,16 @@ typedef struct mt_grad {
     bool keeps_result;        /* some saved value is a result */
 } mt_grad;
 
+/* What autocast casts the float arguments of an op to, doubles left out: the lower dtype, float32, the widest dtype among
+   them; or it refuses the op. */
+typedef enum mt_autocast_policy {
+    MT_AUTOCAST_NONE,
+    MT_AUTOCAST_LOWER,
+    MT_AUTOCAST_FLOAT32,
+    MT_AUTOCAST_WIDEST,
+    MT_AUTOCAST_BANNED
+} mt_autocast_policy;
+
 typedef struct mt_op {
     const char *name, *overload; /* "sum", "dim_IntList" */
     const char *schema;          /* as in the catalog */
@@ -348,6 +360,7 @@ typedef struct mt_op {
     const mt_reduce_spec *reduce;
     const mt_grad *grad;      /* NULL: not differentiable */
     const char *inplace_name; /* "add_" or NULL */
+    uint8_t autocast[2];      /* mt_autocast_policy on CPU, on CUDA */
 } mt_op;
 
 extern const mt_op mt_op_table[];

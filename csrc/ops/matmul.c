@@ -326,6 +326,22 @@ static int wrap_dims(int64_t *out, mt_ints dims, const mt_tensor *t)
     return 0;
 }
 
+static int dot_of_matrices(mt_tensor **out, mt_tensor *row, mt_tensor *column)
+{
+    mt_tensor *a = NULL, *b = NULL;
+    int64_t all = -1;
+    int rc = -1;
+
+    MT_TRY(mt_reshape(&a, row, (mt_ints){&all, 1}));
+    MT_TRY(mt_reshape(&b, column, (mt_ints){&all, 1}));
+    MT_TRY(mt_dot(out, a, b));
+    rc = 0;
+fail:
+    mt_tensor_clear(&a);
+    mt_tensor_clear(&b);
+    return rc;
+}
+
 int mt_impl_tensordot(mt_tensor **out, mt_tensor *self, mt_tensor *other, mt_ints dims_self, mt_ints dims_other)
 {
     int64_t a[MT_MAX_DIM], b[MT_MAX_DIM], size[2 * MT_MAX_DIM];
@@ -357,7 +373,7 @@ int mt_impl_tensordot(mt_tensor **out, mt_tensor *self, mt_tensor *other, mt_int
     MT_TRY(tensordot_side(&left, size, &n_left, narrowed[0] ? narrowed[0] : self, a, dims_self.n, false));
     MT_TRY(tensordot_side(&right, size + n_left, &n_right, narrowed[1] ? narrowed[1] : other, b, dims_other.n, true));
     MT_REQUIRE(n_left + n_right <= MT_MAX_DIM, MT_ERR_RUNTIME, "tensordot(): too many dimensions");
-    MT_TRY(mt_mm(&product, left, right));
+    MT_TRY(n_left + n_right ? mt_mm(&product, left, right) : dot_of_matrices(&product, left, right));
     MT_TRY(mt_reshape(out, product, (mt_ints){size, n_left + n_right}));
     rc = 0;
 fail:

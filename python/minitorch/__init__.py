@@ -225,10 +225,11 @@ def get_default_device():
 
 
 _LAZY = frozenset(
-    "autograd cpu cuda fft func functional jit linalg nn optim overrides random return_types serialization special storage "
+    "amp autograd cpu cuda fft func functional jit linalg nn optim overrides random return_types serialization special storage "
     "testing utils backends multiprocessing torch_version version _utils _tensor_str".split()
 )
 _LAZY_NAMES = {
+    "autocast": "amp.autocast_mode",
     "UntypedStorage": "storage",
     "TypedStorage": "storage",
     "from_dlpack": "utils.dlpack",

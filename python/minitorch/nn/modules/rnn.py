@@ -347,6 +347,10 @@ class LSTM(RNNBase):
         return hidden[0].squeeze(1), hidden[1].squeeze(1)
 
     def _run(self, input, hx, batch_sizes):
+        if torch.is_autocast_enabled(input.device.type):
+            # As the fused kernels do, which take everything in one dtype.
+            dtype = torch.get_autocast_dtype(input.device.type)
+            input, hx = input.to(dtype), [h.to(dtype) for h in hx]
         return _rnn_functions.run(self.mode, input, tuple(hx), self._flat_weights, self, batch_sizes)
 
 

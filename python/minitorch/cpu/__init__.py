@@ -87,3 +87,11 @@ class StreamContext:
 def stream(stream):
     """stream(stream) -> StreamContext: `with torch.cpu.stream(s):`"""
     return StreamContext(stream)
+
+
+def __getattr__(name):
+    if name == "amp":
+        from importlib import import_module
+
+        return import_module("minitorch.cpu.amp")
+    raise AttributeError("module 'torch.cpu' has no attribute '%s'" % name)
