@@ -188,7 +188,8 @@ static bool sets_dtype(mt_call *call)
 {
     for (int i = 0; i < call->n_args; i++)
         if (call->arg[i].kind == MT_ARG_DTYPE) {
-            if (call->arg[i].v.i == MT_DTYPE_NONE && is_wanted(call->arg[0].v.tensor, call->arg[0].v.tensor->device.type))
+            if (call->arg[i].v.i == MT_DTYPE_NONE &&
+                is_wanted(call->arg[0].v.tensor, call->arg[0].v.tensor->device.type))
                 call->arg[i].v.i = MT_DTYPE_f32;
             return true;
         }
@@ -199,7 +200,8 @@ static int cast_all(mt_call *call, casts *c, mt_autocast_policy policy)
 {
     mt_dtype dtype = policy == MT_AUTOCAST_FLOAT32 ? MT_DTYPE_f32 : (mt_dtype)c->state->dtype[c->device];
 
-    if (policy == MT_AUTOCAST_FLOAT32 && call->arg[0].kind == MT_ARG_TENSOR && call->arg[0].v.tensor && sets_dtype(call))
+    if (policy == MT_AUTOCAST_FLOAT32 && call->arg[0].kind == MT_ARG_TENSOR && call->arg[0].v.tensor &&
+        sets_dtype(call))
         return 0;
     if (prepare(call, c) < 0 || (policy == MT_AUTOCAST_WIDEST && visit(call, c, widen, &dtype) < 0))
         return -1;
@@ -237,9 +239,10 @@ static int run(mt_call *call)
     if (policy == MT_AUTOCAST_NONE)
         return 1;
     if (policy == MT_AUTOCAST_BANNED)
-        return mt_error_set(MT_ERR_RUNTIME,
-                            "%s is unsafe to autocast: its logarithms lose too much in a lower dtype; use %s_with_logits",
-                            call->op->name, call->op->name);
+        return mt_error_set(
+            MT_ERR_RUNTIME,
+            "%s is unsafe to autocast: its logarithms lose too much in a lower dtype; use %s_with_logits",
+            call->op->name, call->op->name);
     memcpy(c.arg, call->arg, sizeof(c.arg[0]) * call->n_args);
     mt_thread.exclude |= MT_KEYS_AUTOCAST;
     rc = cast_all(call, &c, policy);

@@ -62,8 +62,8 @@ fail:
     return rc;
 }
 
-int mt_impl_amp_update_scale(mt_tensor *self, mt_tensor *growth_tracker, mt_tensor *found_inf, double scale_growth_factor,
-                             double scale_backoff_factor, int64_t growth_interval)
+int mt_impl_amp_update_scale(mt_tensor *self, mt_tensor *growth_tracker, mt_tensor *found_inf,
+                             double scale_growth_factor, double scale_backoff_factor, int64_t growth_interval)
 {
     mt_scalar found, scale, count;
     int64_t successes = 0;

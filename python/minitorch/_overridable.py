@@ -96,7 +96,9 @@ def _is_overridable(function, name, is_method):
         return _lists_op(_op_rows()[function], name, is_method)
     if isinstance(function, types.FunctionType):
         return asks(function) and not hasattr(function, "_unlisted")
-    if not is_method or isinstance(function, (type, types.BuiltinFunctionType, types.MethodType)):
+    if isinstance(function, type):
+        return "_listed" in vars(function)
+    if not is_method or isinstance(function, (types.BuiltinFunctionType, types.MethodType)):
         return False
     if isinstance(function, types.WrapperDescriptorType) and name in _SILENT_SLOTS:
         return False

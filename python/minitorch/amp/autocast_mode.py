@@ -56,6 +56,8 @@ class autocast:
     (torch.bfloat16, torch.float32)
     """
 
+    _listed = True  # torch.overrides counts this class among the functions
+
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
         _check_type(device_type)
         self.fast_dtype = torch.get_autocast_dtype(device_type) if dtype is None else dtype
