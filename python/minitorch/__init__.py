@@ -230,6 +230,7 @@ _LAZY = frozenset(
 )
 _LAZY_NAMES = {
     "autocast": "amp.autocast_mode",
+    "vmap": "func",
     "UntypedStorage": "storage",
     "TypedStorage": "storage",
     "from_dlpack": "utils.dlpack",
