@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "core/dispatch.h"
 #include "core/frame.h"
 #include "core/shape.h"
@@ -124,13 +125,23 @@ fail:
 
 /* --- matrix norms --- */
 
+static int refuse_dims(mt_ints dim)
+{
+    mt_shape_text text;
+    const char *list = mt_shape_format(&text, dim.data, dim.n);
+
+    return mt_error_set(MT_ERR_RUNTIME, "linalg.matrix_norm: dim must be a 2-tuple. Got %.*s", (int)strlen(list) - 2,
+                        list + 1);
+}
+
 /* Checks what all orders share; the dims count from zero afterwards, and *out is self in the dtype asked for. */
 static int begin_norm(mt_tensor **out, int64_t wrapped[2], mt_tensor *self, mt_ints dim, mt_dtype dtype)
 {
     int rc = -1;
 
     MT_TRY(check_matrix(self, "linalg.matrix_norm"));
-    MT_REQUIRE(dim.n == 2, MT_ERR_RUNTIME, "linalg.matrix_norm: dim must be a 2-tuple. Got %lld", (long long)dim.n);
+    if (dim.n != 2)
+        return refuse_dims(dim);
     for (int i = 0; i < 2; i++) {
         wrapped[i] = dim.data[i];
         MT_TRY(mt_dim_wrap(&wrapped[i], self->ndim));
@@ -162,9 +173,9 @@ int mt_impl_linalg_matrix_norm(mt_tensor **out, mt_tensor *self, mt_scalar ord, 
     int64_t d[2];
     int rc = -1;
 
-    MT_TRY(begin_norm(&t, d, self, dim, dtype));
     MT_REQUIRE(order == 1 || order == 2 || isinf(order), MT_ERR_RUNTIME, "linalg.matrix_norm: Order %g not supported.",
                p);
+    MT_TRY(begin_norm(&t, d, self, dim, dtype));
     if (order == 2) {
         MT_TRY(check_precision(t));
         MT_TRY(mt_matrix_norm_of_values(out, t, p > 0 ? 1 : -1, d[0], d[1], keepdim));
@@ -185,8 +196,8 @@ int mt_impl_linalg_matrix_norm_named(mt_tensor **out, mt_tensor *self, const cha
     int64_t d[2];
     int rc = -1;
 
-    MT_TRY(begin_norm(&t, d, self, dim, dtype));
     MT_REQUIRE(nuclear || strcmp(ord, "fro") == 0, MT_ERR_RUNTIME, "linalg.matrix_norm: Order %s not supported.", ord);
+    MT_TRY(begin_norm(&t, d, self, dim, dtype));
     if (nuclear) {
         MT_TRY(check_precision(t));
         MT_TRY(mt_matrix_norm_of_values(out, t, 0, d[0], d[1], keepdim));
@@ -197,4 +208,53 @@ int mt_impl_linalg_matrix_norm_named(mt_tensor **out, mt_tensor *self, const cha
 fail:
     mt_tensor_clear(&t);
     return rc;
+}
+
+/* --- norms of vectors or matrices --- */
+
+static int check_dims(mt_ints dim)
+{
+    mt_shape_text text;
+
+    if (dim.n < 0 || dim.n == 1 || dim.n == 2)
+        return 0;
+    return mt_error_set(MT_ERR_RUNTIME, "linalg.norm: If dim is specified, it must be of length 1 or 2. Got %s",
+                        mt_shape_format(&text, dim.data, dim.n));
+}
+
+int mt_impl_linalg_norm(mt_tensor **out, mt_tensor *self, const mt_scalar *ord, mt_ints dim, bool keepdim,
+                        mt_dtype dtype)
+{
+    const int64_t both[2] = {0, 1};
+    int n = dim.n >= 0 ? dim.n : self->ndim;
+
+    *out = NULL;
+    if (check_dims(dim) < 0)
+        return -1;
+    if (!ord)
+        return mt_linalg_vector_norm(out, self, mt_scalar_from_int(2), dim, keepdim, dtype);
+    if (n != 1 && n != 2)
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got %dD.",
+                            self->ndim);
+    if (n == 1)
+        return mt_linalg_vector_norm(out, self, *ord, dim, keepdim, dtype);
+    return mt_linalg_matrix_norm(out, self, *ord, dim.n >= 0 ? dim : (mt_ints){both, 2}, keepdim, dtype);
+}
+
+int mt_impl_linalg_norm_named(mt_tensor **out, mt_tensor *self, const char *ord, mt_ints dim, bool keepdim,
+                              mt_dtype dtype)
+{
+    const int64_t both[2] = {0, 1};
+
+    *out = NULL;
+    if (check_dims(dim) < 0)
+        return -1;
+    if (dim.n >= 0)
+        return mt_linalg_matrix_norm_str_ord(out, self, ord, dim, keepdim, dtype);
+    if (self->ndim != 1 && self->ndim != 2)
+        return mt_error_set(MT_ERR_RUNTIME,
+                            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got %dD.",
+                            self->ndim);
+    return mt_linalg_matrix_norm_str_ord(out, self, ord, (mt_ints){both, 2}, keepdim, dtype);
 }
