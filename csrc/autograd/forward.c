@@ -211,6 +211,37 @@ fail:
     return rc;
 }
 
+/* An op that wrote expanded memory gave elements that share it one value: what it gave all of them is written once. */
+static int write_expanded(mt_tensor *old, mt_tensor *tangent)
+{
+    mt_tensor *part = NULL, *value = NULL, *all = NULL;
+    bool same = false;
+    int rc = -1;
+
+    part = mt_tensor_ref(old);
+    value = mt_tensor_ref(tangent);
+    for (int i = 0; i < old->ndim; i++) {
+        mt_tensor *less = NULL;
+
+        if (old->stride[i] || old->size[i] < 2)
+            continue;
+        MT_TRY(mt_narrow(&less, part, i, 0, 1));
+        mt_tensor_unref(part);
+        part = less;
+        MT_TRY(mt_narrow(&less, value, i, 0, 1));
+        mt_tensor_unref(value);
+        value = less;
+    }
+    MT_TRY(mt_expand(&all, value, mt_sizes_of(tangent), false));
+    MT_TRY(mt_equal(&same, all, tangent));
+    rc = mt_copy_inplace(same ? part : old, same ? value : tangent, false);
+fail:
+    mt_tensor_clear(&part);
+    mt_tensor_clear(&value);
+    mt_tensor_clear(&all);
+    return rc;
+}
+
 int mt_forward_update(mt_tensor *t, mt_tensor **tangent)
 {
     mt_tensor *old = NULL;
@@ -223,8 +254,8 @@ int mt_forward_update(mt_tensor *t, mt_tensor **tangent)
     MT_TRY(mt_forward_tangent(&old, t));
     if (!old)
         return mt_forward_set(t, tangent);
-    MT_TRY(mt_copy_inplace(old, *tangent, false));
-    rc = 0;
+    rc = mt_overlap_internal(old) == MT_OVERLAP_YES ? write_expanded(old, *tangent)
+                                                    : mt_copy_inplace(old, *tangent, false);
 fail:
     mt_tensor_clear(&old);
     return rc;

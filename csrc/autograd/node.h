@@ -26,6 +26,7 @@ typedef struct mt_saved {
     bool released;      /* held a tensor that is gone now */
     bool inside;        /* a number list in the node's own block */
     bool packed;        /* pack holds it, value.v.tensor is NULL */
+    bool has_history;   /* an input with a grad_fn: a formula that finds none would differentiate wrongly */
     void *pack;         /* what the pack hook gave, owned through mt_saved_hooks */
 } mt_saved;
 

@@ -63,6 +63,19 @@ MT_COLD static int raise_version(const mt_node *n, const mt_saved *s, mt_tensor 
                               "with torch.autograd.set_detect_anomaly(True, check_nan=False).");
 }
 
+/* detach_() took the history that a formula would record with. It moves no version, and a view cannot be detached. */
+static bool lost_history(const mt_saved *s, const mt_tensor *t)
+{
+    return s->has_history && !t->autograd->grad_fn;
+}
+
+MT_COLD static int raise_detached(void)
+{
+    return mt_error_set(MT_ERR_RUNTIME,
+                        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
+                        "This is not supported, please use out-of-place `.detach()` instead");
+}
+
 /* --- writing --- */
 
 static int check_saveable(const mt_tensor *t)
@@ -198,6 +211,7 @@ static int keep(mt_saved *s, mt_tensor *t, bool is_output, uint32_t output_nr)
             return -1;
     } else {
         s->value.v.tensor = mt_tensor_ref(t);
+        s->has_history = t->autograd && t->autograd->grad_fn && !t->base;
     }
     s->value.kind = MT_ARG_TENSOR;
     return 0;
@@ -262,6 +276,8 @@ int mt_saved_tensors(mt_tensors *out, mt_tensor ***own, mt_node *n, int k)
         packed |= item->packed;
         if (t && MT_UNLIKELY(mt_tensor_version(t) != item->version))
             return raise_version(n, item, t, item->version);
+        if (t && MT_UNLIKELY(lost_history(item, t)))
+            return raise_detached();
     }
     if (count >= 0)
         *out = s->value.v.tensors;
@@ -501,7 +517,13 @@ int mt_saved_read(mt_tensor **out, mt_node *n, const mt_saved *s, bool with_hist
 
 int mt_saved_tensor(mt_tensor **out, mt_node *n, int k)
 {
-    return mt_saved_read(out, n, &n->saved[k], mt_thread.grad_mode);
+    const mt_saved *s = &n->saved[k];
+
+    if (s->has_history && s->value.v.tensor && MT_UNLIKELY(lost_history(s, s->value.v.tensor))) {
+        *out = NULL;
+        return raise_detached();
+    }
+    return mt_saved_read(out, n, s, mt_thread.grad_mode);
 }
 
 int mt_saved_check(mt_node *n)

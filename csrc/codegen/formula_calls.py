@@ -61,8 +61,8 @@ class Calls:
             if entries:
                 return func.value.id, [], entries
         base = self.value(func.value)
-        if base.tag == "Scalar" and func.attr == "conj":
-            return Value("Scalar", "mt_scalar_conj(%s)" % deref(self.present(base))), None, None
+        if base.tag == "Scalar" and func.attr in ("conj", "log"):
+            return Value("Scalar", "mt_scalar_%s(%s)" % (func.attr, deref(self.present(base)))), None, None
         return func.attr, [base], None
 
     def fail_call(self, node):

@@ -66,6 +66,14 @@ static inline mt_scalar mt_scalar_div(mt_scalar a, mt_scalar b)
     return mt_scalar_from_double(mt_scalar_to_double(a) / mt_scalar_to_double(b));
 }
 
+/* A negative number has a logarithm among the complex ones only. */
+static inline mt_scalar mt_scalar_log(mt_scalar a)
+{
+    if (a.category == MT_CAT_COMPLEX)
+        return mt_scalar_from_complex(log(hypot(a.v.c.re, a.v.c.im)), atan2(a.v.c.im, a.v.c.re));
+    return mt_scalar_from_double(log(mt_scalar_to_double(a)));
+}
+
 static inline bool mt_scalar_equal(mt_scalar a, mt_scalar b)
 {
     mt_c128 x, y;

@@ -288,6 +288,8 @@ int mt_impl_fill_inplace_tensor(mt_tensor *self, mt_tensor *value)
     MT_REQUIRE(value->ndim == 0, MT_ERR_RUNTIME,
                "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.", value->ndim);
     MT_TRY(warn_discard(self, value));
+    if (self->numel && self->device.type != MT_DEVICE_META)
+        MT_TRY(mt_assert_no_internal_overlap(self));
     if (value->storage == self->storage)
         MT_TRY(mt_tensor_materialize(&apart, value));
     MT_TRY(assign(self, apart ? apart : value));

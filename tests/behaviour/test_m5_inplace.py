@@ -2,6 +2,7 @@
 
 import gc
 import random
+import warnings
 import weakref
 
 import pytest
@@ -520,3 +521,76 @@ def test_leaves_written_by_a_function(torch):
             Writer.apply(leaf)
     with pytest.raises(RuntimeError, match="^a view of a leaf Variable that requires grad is being used"):
         Writer.apply(torch.ones(3, requires_grad=True)[1:])
+
+
+@pytest.mark.item("M5.67")
+def test_formulas_refuse_what_was_detached(torch):
+    """A formula would record without the history of what it saved; what only reads it may."""
+    x = torch.tensor([2.0], requires_grad=True)
+    text = (
+        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
+        "This is not supported, please use out-of-place `.detach()` instead"
+    )
+
+    class Sin(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            ctx.save_for_backward(a)
+            return a.sin()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.saved_tensors[0]
+
+    for f, refuses in (
+        (lambda y: y * y * x, True),
+        (lambda y: torch._foreach_mul([y], [y])[0], True),
+        (lambda y: torch.cat([y.exp() * 2]), False),
+        (Sin.apply, False),
+    ):
+        for create_graph in (False, True):
+            y = x * 1
+            z = f(y)
+            y.detach_()
+            if refuses:
+                with pytest.raises(RuntimeError) as e:
+                    torch.autograd.grad(z.sum(), x, create_graph=create_graph)
+                assert str(e.value) == text
+            else:
+                torch.autograd.grad(z.sum(), x, create_graph=create_graph)
+    y = x * 1
+    z = y.sin()
+    y.detach_()
+    assert z.grad_fn._saved_self is y
+    y.requires_grad_()
+    with pytest.raises(RuntimeError):
+        z.backward()
+
+
+@pytest.mark.item("M5.62")
+def test_writes_to_expanded_memory(torch):
+    """Numbers may be written there, with tangents too; tensors may not."""
+    fw = torch.autograd.forward_ad
+    text = "unsupported operation: more than one element of the written-to tensor refers to a single memory location"
+    three = torch.tensor(3.0)
+    for value in (three, three.double()):
+        x = torch.ones(2).expand(3, 2)
+        with pytest.raises(RuntimeError, match=text):
+            x.fill_(value)
+        assert x.tolist() == [[1, 1]] * 3
+    torch.ones(0).expand(3, 0).fill_(three)
+    torch.ones(2, device="meta").expand(3, 2).fill_(three)
+    mask = torch.tensor([True, False])
+    for write, primal, slope in (
+        (lambda x: x.fill_(3), [3, 3], [0, 0]),
+        (lambda x: x.zero_(), [0, 0], [0, 0]),
+        (lambda x: x.masked_fill_(mask, 3), [3, 1], [0, 1]),
+    ):
+        with fw.dual_level(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            x = fw.make_dual(torch.ones(2), torch.ones(2)).expand(3, 2)
+            value, tangent = fw.unpack_dual(write(x))
+            assert value.tolist() == [primal] * 3 and tangent.tolist() == [slope] * 3
+            assert tangent.stride() == (0, 1)
+    with fw.dual_level(), pytest.raises(RuntimeError, match=text):
+        fw.make_dual(torch.ones(2), torch.ones(2)).expand(3, 2).copy_(torch.zeros(3, 2))

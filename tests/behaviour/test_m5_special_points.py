@@ -1,5 +1,6 @@
 """Gradients where values are NaN, infinite, tied or zero."""
 
+import cmath
 import math
 
 import pytest
@@ -294,3 +295,27 @@ def test_products_with_zeros_and_infinity(torch):
         assert torch.equal(g.nan_to_num(7.0), torch.tensor(cumulative).float().nan_to_num(7.0)), (values, g)
         (p,) = torch.autograd.grad(x.prod(), x)
         assert torch.equal(p.nan_to_num(7.0), torch.tensor(total).float().nan_to_num(7.0)), (values, p)
+
+
+@pytest.mark.item("M5.72")
+@pytest.mark.parametrize("base", [2, 3, 0.1, -2, 1 + 2j, -1 + 0j, "tensor(2)", "tensor(2.)"])
+def test_power_of_a_number(torch, base):
+    """All digits of float64, and complex logarithms where the exponent is complex."""
+    if isinstance(base, str):
+        base = eval("torch." + base, {"torch": torch})
+    number = base if isinstance(base, (int, float, complex)) else base.item()
+    if isinstance(number, complex) or number > 0:
+        log = cmath.log(number)
+        for f in (lambda x: base**x, lambda x: torch.float_power(base, x)):
+            x = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+            y = f(x)
+            y = y.real if y.is_complex() else y
+            (first,) = torch.autograd.grad(y, x, create_graph=True)
+            (second,) = torch.autograd.grad(first, x)
+            want = number**0.7
+            assert abs(first.item() - (want * log).real) <= 1e-14
+            assert abs(second.item() - (want * log * log).real) <= 1e-14
+    z = torch.tensor(0.3 + 0.5j, dtype=torch.complex128, requires_grad=True)
+    (first,) = torch.autograd.grad((base**z).real, z)
+    want = complex(number) ** (0.3 + 0.5j) * cmath.log(number)
+    assert abs(first.item() - want.conjugate()) <= 1e-14

@@ -4,6 +4,7 @@ So they can be compared with PyTorch's own gradients without a build of minitorc
 """
 
 import ast
+import cmath
 import math
 import operator
 import os
@@ -279,6 +280,8 @@ class Interpreter:
             return math.prod(args[0])
         if numbers and name in ("conj", "is_complex"):
             return args[0].conjugate() if name == "conj" else isinstance(args[0], complex)
+        if numbers and name == "log":
+            return (cmath if isinstance(args[0], complex) else math).log(args[0])
         if name == "default_dtype":
             return torch.get_default_dtype()
         if name == "recording":
