@@ -106,3 +106,32 @@ def test_refusals(torch):
         torch.testing.assert_close(t(1.0), t(1.0), rtol=1)
     with pytest.raises(AssertionError, match="^before Tensor-likes are not close!"):
         torch.testing.assert_close(t([1.0]), t([2.0]), msg=lambda text: "before " + text)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_assert_allclose(torch):
+    close = torch.testing.assert_allclose
+    with pytest.warns(FutureWarning, match="assert_close"):
+        close([1.0, 2.0], [1.0, 2.0])
+    # Other dtypes are compared, with the wider tolerances of the two, and NaN is NaN.
+    close(torch.ones(2).half(), torch.ones(2) + 5e-4)
+    close(torch.tensor([float("nan")]), torch.tensor([float("nan")]))
+    for actual, expected in (
+        ([1.0], [1.001]),
+        (torch.ones(2), torch.ones(3)),
+        (torch.tensor([1]), torch.tensor([2])),
+    ):
+        with pytest.raises(AssertionError):
+            close(actual, expected)
+    with pytest.raises(AssertionError, match="^hi$"):
+        close(1.0, 2.0, msg="hi")
+    with pytest.raises(ValueError, match="rtol"):
+        close(1.0, 1.0, rtol=0.1)
+
+
+def test_weights_of_a_functional_module(torch):
+    lstm = torch.nn.LSTM(2, 3)
+    lstm._flat_weights = [torch.zeros_like(w) for w in lstm._flat_weights]
+    assert not lstm(torch.ones(1, 1, 2))[0].any()
+    lstm.weight_ih_l0 = torch.nn.Parameter(torch.ones(12, 2))
+    assert lstm._flat_weights[0] is lstm.weight_ih_l0 and len(lstm._flat_weights) == 4

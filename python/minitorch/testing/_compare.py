@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """assert_close: tensors, numbers, arrays, and sequences and mappings of them."""
 
+import warnings
+
 import minitorch as torch
 
 # dtype -> (relative, absolute) tolerance; everything else is compared exactly
@@ -268,3 +270,39 @@ def assert_close(
         msg=msg,
     )
     _compare(actual, expected, options, ())
+
+
+# What assert_allclose allows for the dtypes whose tolerances it has of its own.
+_ALLCLOSE = {torch.float16: (1e-3, 1e-3), torch.float32: (1e-4, 1e-5), torch.float64: (1e-5, 1e-8)}
+
+
+def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
+    """assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg="")
+
+    Deprecated: assert_close, which see, without a look at dtypes and with tolerances of its own: 1e-4 of the value and 1e-5 for
+    float32.  AssertionError when the values differ."""
+    warnings.warn(
+        "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. "
+        "Please use `torch.testing.assert_close()` instead. "
+        "You can find detailed upgrade instructions in https://github.com/pytorch/pytorch/issues/61844.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    if not isinstance(actual, torch.Tensor):
+        actual = torch.tensor(actual)
+    if not isinstance(expected, torch.Tensor):
+        expected = torch.tensor(expected, dtype=actual.dtype)
+    if rtol is None and atol is None:
+        both = [_ALLCLOSE.get(t.dtype, (0.0, 0.0)) for t in (actual, expected)]
+        rtol, atol = (max(pair) for pair in zip(*both))
+    assert_close(
+        actual,
+        expected,
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_device=True,
+        check_dtype=False,
+        check_stride=False,
+        msg=msg or None,
+    )

@@ -136,7 +136,18 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self):
-        return [getattr(self, name, None) for name in self._flat_weights_names]
+        given = self.__dict__.get("_given_weights")
+        return [getattr(self, name, None) for name in self._flat_weights_names] if given is None else given
+
+    @_flat_weights.setter
+    def _flat_weights(self, weights):
+        """Other weights for the run, as functional copies of modules set them; until a parameter is set."""
+        self.__dict__["_given_weights"] = weights
+
+    def __setattr__(self, name, value):
+        if "_given_weights" in self.__dict__ and name in self._flat_weights_names:
+            del self.__dict__["_given_weights"]
+        super().__setattr__(name, value)
 
     @property
     def all_weights(self):
