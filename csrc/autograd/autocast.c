@@ -209,7 +209,7 @@ static int cast_all(mt_call *call, casts *c, mt_autocast_policy policy)
 }
 
 /* The type of device whose rules hold for a call, or -1. */
-static int device_of(const mt_call *call, const mt_autocast_state *s)
+static int device_of(const mt_call *call)
 {
     int device = -1;
 
@@ -219,7 +219,7 @@ static int device_of(const mt_call *call, const mt_autocast_state *s)
         int n = a->kind == MT_ARG_TENSORS ? a->v.tensors.n : a->kind == MT_ARG_TENSOR;
 
         for (int j = 0; j < n; j++)
-            if (list[j] && s->on[list[j]->device.type] && list[j]->device.type > device)
+            if (list[j] && mt_autocast_is_on(list[j]->device.type) && list[j]->device.type > device)
                 device = list[j]->device.type;
     }
     return device;
@@ -228,7 +228,7 @@ static int device_of(const mt_call *call, const mt_autocast_state *s)
 static int run(mt_call *call)
 {
     mt_autocast_state *s = mt_autocast();
-    casts c = {.device = device_of(call, s), .state = s};
+    casts c = {.device = device_of(call), .state = s};
     mt_autocast_policy policy;
     uint32_t exclude = mt_thread.exclude;
     int rc;
@@ -260,12 +260,10 @@ static int run(mt_call *call)
 
 void mt_autocast_set(int device_type, bool on)
 {
-    mt_autocast_state *s = mt_autocast();
-    bool any = false;
+    uint32_t bit = (uint32_t)1 << device_type;
 
     mt_autocast_dispatch = run;
-    s->on[device_type] = on;
-    for (int i = 0; i < MT_DEVICE_NAME_COUNT; i++)
-        any |= s->on[i];
-    mt_thread.include = any ? mt_thread.include | MT_KEYS_AUTOCAST : mt_thread.include & ~MT_KEYS_AUTOCAST;
+    mt_thread.autocast = on ? mt_thread.autocast | bit : mt_thread.autocast & ~bit;
+    mt_thread.include =
+        mt_thread.autocast ? mt_thread.include | MT_KEYS_AUTOCAST : mt_thread.include & ~MT_KEYS_AUTOCAST;
 }

@@ -209,6 +209,8 @@ typedef struct mt_saved_hook_table {
     int (*pack)(void **out, mt_tensor *t);
     int (*unpack)(mt_tensor **out, void *handle);
     void (*destroy)(void *handle);
+    void (*hold)(void *hooks); /* another owner of what mt_thread.saved_hooks is, and one less */
+    void (*drop)(void *hooks);
 } mt_saved_hook_table;
 extern mt_saved_hook_table mt_saved_hooks;
 

@@ -299,6 +299,33 @@ static int step(mt_run *run, const mt_ready *item)
     return rc;
 }
 
+/* --- the state of the thread --- */
+
+MT_COLD static void set_saved_hooks(void *hooks)
+{
+    void *old = mt_thread.saved_hooks;
+
+    if (hooks)
+        mt_saved_hooks.hold(hooks);
+    mt_thread.saved_hooks = hooks;
+    mt_thread.slow = hooks ? mt_thread.slow | MT_SLOW_SAVED_HOOKS : mt_thread.slow & ~(uint32_t)MT_SLOW_SAVED_HOOKS;
+    if (old)
+        mt_saved_hooks.drop(old);
+}
+
+/* A hook or a Function may have changed what it likes; the next node does not see that, nor does the caller of the run. */
+static inline void set_state(const mt_thread_state *s)
+{
+    mt_thread.include = s->include;
+    mt_thread.exclude = s->exclude;
+    mt_thread.autocast = s->autocast;
+    mt_thread.grad_mode = s->grad_mode;
+    mt_thread.inference_mode = s->inference_mode;
+    mt_thread.mode_in_inference = s->mode_in_inference;
+    if (MT_UNLIKELY(mt_thread.saved_hooks != s->saved_hooks))
+        set_saved_hooks(s->saved_hooks);
+}
+
 /* --- the run --- */
 
 static int run_callbacks(mt_run *run)
@@ -329,6 +356,7 @@ static int run_graph(mt_run *run, mt_tensor **root_grad)
 
         if (step(run, &item) < 0)
             return -1;
+        set_state(&run->state);
     }
     return run_callbacks(run);
 }
@@ -367,15 +395,22 @@ static void leave(mt_run *run)
 
 int mt_run_execute(mt_run *run, mt_tensor **root_grad)
 {
-    mt_grad_scope scope;
+    mt_thread_state before = mt_thread;
+    bool record = (run->flags & MT_RUN_CREATE_GRAPH) != 0;
     int rc;
 
     enter(run);
-    scope = mt_grad_scope_enter((run->flags & MT_RUN_CREATE_GRAPH) != 0);
+    if (before.saved_hooks)
+        mt_saved_hooks.hold(before.saved_hooks);
+    mt_grad_scope_enter(record);
+    mt_thread.mode_in_inference = record;
+    run->state = mt_thread;
     rc = run_graph(run, root_grad);
     if (rc < 0)
         mt_run_forget(run);
-    mt_grad_scope_leave(scope);
+    set_state(&before);
+    if (before.saved_hooks)
+        mt_saved_hooks.drop(before.saved_hooks);
     leave(run);
     return rc;
 }

@@ -45,6 +45,7 @@ typedef struct mt_run {
     uint64_t id;
     unsigned flags;
     bool selective;           /* only what leads to the inputs is run */
+    mt_thread_state state;    /* in which every node starts; saved_hooks are owned */
     struct mt_run *next_live; /* all live runs, on all threads */
     struct mt_run *caller;    /* the run this one is nested in */
     mt_node *current;

@@ -185,12 +185,21 @@ int mt_hook_move_retain(mt_autograd *meta, mt_node *from, mt_node *to, uint32_t 
 
 /* --- running --- */
 
+/* Hooks that hooks add wait for the next run. */
+static const mt_hook *last_of(const mt_hook *list)
+{
+    while (list && list->next)
+        list = list->next;
+    return list;
+}
+
 int mt_hooks_run(mt_hook *list, mt_hook_kind kind, mt_hook_frame *frame)
 {
+    const mt_hook *last = last_of(list);
     int rc = 0;
 
     running++;
-    for (mt_hook *h = list; h && rc == 0; h = h->next) {
+    for (mt_hook *h = list; h && rc == 0; h = h == last ? NULL : h->next) {
         if (h->kind != kind || h->removed)
             continue;
         frame->input = h->input;
@@ -227,10 +236,11 @@ static int retain(const mt_hook *h, mt_tensor *grad)
 
 int mt_hooks_run_retain(mt_hook *list, mt_hook_frame *frame)
 {
+    const mt_hook *last = last_of(list);
     int rc = 0;
 
     running++;
-    for (mt_hook *h = list; h && rc == 0; h = h->next)
+    for (mt_hook *h = list; h && rc == 0; h = h == last ? NULL : h->next)
         if (h->kind == MT_HOOK_RETAIN && !h->removed)
             rc = retain(h, frame->grads[h->input]);
     running--;

@@ -51,7 +51,7 @@ static PyObject *is_enabled(PyObject *module, PyObject *const *args, Py_ssize_t 
         return count_error("is_autocast_enabled", n);
     if (n == 1 && device_type(&type, args[0], "is_autocast_enabled") < 0)
         return NULL;
-    return PyBool_FromLong(mt_autocast()->on[type]);
+    return PyBool_FromLong(mt_autocast_is_on(type));
 }
 
 static PyObject *set_enabled(PyObject *module, PyObject *const *args, Py_ssize_t n)
@@ -72,7 +72,7 @@ static PyObject *set_enabled(PyObject *module, PyObject *const *args, Py_ssize_t
 static PyObject *is_cpu_enabled(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return PyBool_FromLong(mt_autocast()->on[MT_DEVICE_CPU]);
+    return PyBool_FromLong(mt_autocast_is_on(MT_DEVICE_CPU));
 }
 
 static PyObject *set_cpu_enabled(PyObject *module, PyObject *o)

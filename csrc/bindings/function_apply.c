@@ -53,12 +53,12 @@ static int set_edges(mt_node *n, PyObject *args)
 static PyObject *call_forward(PyObject *cls, mt_py_function *ctx, PyObject *args)
 {
     PyObject *forward = PyObject_GetAttrString(cls, "forward"), *given = NULL, *result = NULL, *done;
-    PyObject *flag = PyObject_GetAttrString(cls, "_has_setup_context");
+    PyObject *flag = forward ? PyObject_GetAttrString(cls, "_has_setup_context") : NULL;
     int apart = flag ? PyObject_IsTrue(flag) : -1;
     bool grad_mode = mt_thread.grad_mode, tangents = mt_forward_is_enabled();
 
     Py_XDECREF(flag);
-    if (!forward || apart < 0)
+    if (apart < 0)
         goto end;
     mt_thread.grad_mode = false;
     mt_forward_set_enabled(false);

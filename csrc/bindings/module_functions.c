@@ -104,12 +104,9 @@ static PyObject *result_type(PyObject *module, PyObject *args, PyObject *kwargs)
 
 /* --- grad mode --- */
 
-/* Inference mode records nothing: mt_thread.grad_mode stays off in it, and this is what is_grad_enabled says. */
-static MT_THREAD_LOCAL bool mode_in_inference;
-
 static inline bool get_grad_mode(void)
 {
-    return MT_UNLIKELY(mt_thread.inference_mode) ? mode_in_inference : mt_thread.grad_mode;
+    return MT_UNLIKELY(mt_thread.inference_mode) ? mt_thread.mode_in_inference : mt_thread.grad_mode;
 }
 
 static PyObject *module_itself; /* _C, borrowed */
@@ -117,7 +114,7 @@ static PyObject *module_itself; /* _C, borrowed */
 static inline void set_grad_mode(bool on)
 {
     if (MT_UNLIKELY(mt_thread.inference_mode))
-        mode_in_inference = on;
+        mt_thread.mode_in_inference = on;
     else
         mt_thread.grad_mode = on;
 }
@@ -278,7 +275,7 @@ static PyObject *inference_new(PyTypeObject *type, PyObject *args, PyObject *kwa
         return NULL;
     *g = (inference_guard){g->ob_base, true, mt_thread.inference_mode, get_grad_mode(), &mt_thread};
     mt_thread.inference_mode = mode;
-    mode_in_inference = false;
+    mt_thread.mode_in_inference = false;
     mt_thread.grad_mode = !mode;
     return (PyObject *)g;
 }

@@ -7,8 +7,12 @@
 
 /* --- the stack --- */
 
-/* Pairs (pack, unpack) of this thread, the innermost last; NULL while there are none. */
-static MT_THREAD_LOCAL PyObject *stack;
+/* mt_thread.saved_hooks: a tuple (pack, unpack, the outer ones or None). */
+static inline PyObject *top(void)
+{
+    return mt_thread.saved_hooks;
+}
+
 static PyObject *disabled_message; /* NULL: hooks are allowed */
 
 typedef struct hook_handle {
@@ -17,27 +21,37 @@ typedef struct hook_handle {
 
 static int push(PyObject *pack, PyObject *unpack)
 {
-    PyObject *pair = PyTuple_Pack(2, pack, unpack);
-    int rc = -1;
+    PyObject *outer = top(), *hooks = PyTuple_Pack(3, pack, unpack, outer ? outer : Py_None);
 
-    if (pair && (stack || (stack = PyList_New(0))))
-        rc = PyList_Append(stack, pair);
-    Py_XDECREF(pair);
-    if (rc == 0)
-        mt_thread.slow |= MT_SLOW_SAVED_HOOKS;
-    return rc;
+    if (!hooks)
+        return -1;
+    mt_thread.saved_hooks = hooks;
+    mt_thread.slow |= MT_SLOW_SAVED_HOOKS;
+    Py_XDECREF(outer);
+    return 0;
 }
 
 static void pop(void)
 {
-    Py_ssize_t n = PyList_GET_SIZE(stack);
+    PyObject *hooks = top(), *outer = PyTuple_GET_ITEM(hooks, 2);
 
-    if (n == 1) {
+    if (outer == Py_None) {
         mt_thread.slow &= ~(unsigned)MT_SLOW_SAVED_HOOKS;
-        Py_CLEAR(stack);
+        mt_thread.saved_hooks = NULL;
     } else {
-        PyList_SetSlice(stack, n - 1, n, NULL);
+        mt_thread.saved_hooks = Py_NewRef(outer);
     }
+    Py_DECREF(hooks);
+}
+
+static void hold(void *hooks)
+{
+    Py_INCREF((PyObject *)hooks);
+}
+
+static void drop(void *hooks)
+{
+    Py_DECREF((PyObject *)hooks);
 }
 
 static int pack(void **out, mt_tensor *t)
@@ -47,9 +61,9 @@ static int pack(void **out, mt_tensor *t)
     int rc = -1;
 
     *out = NULL;
-    if (!stack)
+    if (!top())
         return 0;
-    pair = Py_NewRef(PyList_GET_ITEM(stack, PyList_GET_SIZE(stack) - 1));
+    pair = Py_NewRef(top());
     wrapped = mt_py_wrap(mt_tensor_ref(t));
     if (wrapped)
         packed = PyObject_CallOneArg(PyTuple_GET_ITEM(pair, 0), wrapped);
@@ -143,7 +157,7 @@ static PyObject *push_hooks(PyObject *module, PyObject *args)
 static PyObject *pop_hooks(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    if (!stack)
+    if (!top())
         return PyErr_Format(PyExc_RuntimeError, "there are no saved-tensor hooks to take away");
     pop();
     Py_RETURN_NONE;
@@ -152,7 +166,7 @@ static PyObject *pop_hooks(PyObject *module, PyObject *unused)
 static PyObject *top_hooks(PyObject *module, PyObject *args)
 {
     (void)module, (void)args;
-    return Py_NewRef(stack ? PyList_GET_ITEM(stack, PyList_GET_SIZE(stack) - 1) : Py_None);
+    return top() ? PyTuple_GetSlice(top(), 0, 2) : Py_NewRef(Py_None);
 }
 
 static PyObject *disable_hooks(PyObject *module, PyObject *args)
@@ -162,7 +176,7 @@ static PyObject *disable_hooks(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "U|O:_saved_tensors_hooks_disable", &message, &fail_if_any))
         return NULL;
-    if (stack && PyObject_IsTrue(fail_if_any) == 1) {
+    if (top() && PyObject_IsTrue(fail_if_any) == 1) {
         PyErr_SetObject(PyExc_RuntimeError, message);
         return NULL;
     }
@@ -319,7 +333,7 @@ PyObject *mt_py_saved_wrap(mt_node *n, int k, int item)
 
 int mt_py_saved_init(PyObject *module)
 {
-    mt_saved_hooks = (mt_saved_hook_table){pack, unpack, destroy};
+    mt_saved_hooks = (mt_saved_hook_table){pack, unpack, destroy, hold, drop};
     if (PyType_Ready(&SavedTensor_Type) < 0 ||
         PyModule_AddObjectRef(module, "_SavedTensor", (PyObject *)&SavedTensor_Type) < 0)
         return -1;

@@ -582,3 +582,37 @@ def test_recursion_without_end_in_a_hook(torch):
     z = leaf(torch)
     (z * 2).sum().backward()
     assert z.grad.tolist() == [2, 2]
+
+
+# --- hooks that change the hooks of their node ---
+
+
+@pytest.mark.item("M5.51")
+@pytest.mark.parametrize("register", ["register_hook", "register_prehook"])
+def test_hooks_added_by_a_hook_run_next_time(torch, register):
+    x = leaf(torch)
+    y = x * 2
+    seen = []
+
+    def hook(*args):
+        seen.append(len(args))
+        getattr(y.grad_fn, register)(hook)
+
+    getattr(y.grad_fn, register)(hook)
+    for count in (1, 2, 4):
+        seen.clear()
+        y.sum().backward(retain_graph=True)
+        assert len(seen) == count
+
+
+@pytest.mark.item("M5.51")
+@pytest.mark.parametrize("register", ["register_hook", "register_prehook"])
+def test_hooks_removed_by_a_hook_run_once_more(torch, register):
+    y = leaf(torch) * 2
+    seen, handles = [], []
+    getattr(y.grad_fn, register)(lambda *args: (seen.append(1), handles[0].remove())[1])
+    handles.append(getattr(y.grad_fn, register)(lambda *args: seen.append(2)))
+    y.sum().backward(retain_graph=True)
+    assert seen == [1, 2]
+    y.sum().backward()
+    assert seen == [1, 2, 1]
