@@ -244,7 +244,7 @@ static void accumulate_destroy(mt_node *n)
     mt_tensor_unref(variable);
 }
 
-static const mt_node_ops accumulate_ops = {accumulate_name, accumulate_run, NULL, accumulate_destroy};
+static const mt_node_ops accumulate_ops = {accumulate_name, accumulate_run, NULL, accumulate_destroy, NULL, NULL};
 
 int mt_accumulate_node_new(mt_node **out, mt_tensor *variable)
 {

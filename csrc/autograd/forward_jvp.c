@@ -212,7 +212,7 @@ static int mark_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
     return 0;
 }
 
-static const mt_node_ops mark_ops = {mark_name, mark_run, NULL, NULL};
+static const mt_node_ops mark_ops = {mark_name, mark_run, NULL, NULL, NULL, NULL};
 
 static const char *formula_name(const mt_node *n)
 {
@@ -224,7 +224,7 @@ static int formula_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
     return n->op->grad->backward(n, grads, out);
 }
 
-static const mt_node_ops formula_ops = {formula_name, formula_run, mt_node_release_saved, NULL};
+static const mt_node_ops formula_ops = {formula_name, formula_run, mt_node_release_saved, NULL, NULL, NULL};
 
 static uint32_t connect(mt_forward *f)
 {

@@ -294,8 +294,8 @@ static void copy_slices_destroy(mt_node *n)
     mt_free(s);
 }
 
-static const mt_node_ops copy_slices_ops = {copy_slices_name, copy_slices_run, copy_slices_release,
-                                            copy_slices_destroy};
+static const mt_node_ops copy_slices_ops = {
+    copy_slices_name, copy_slices_run, copy_slices_release, copy_slices_destroy, NULL, NULL};
 
 static int64_t *store_geometry(mt_geometry *g, const mt_tensor *t, int64_t *room)
 {

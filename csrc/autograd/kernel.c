@@ -63,7 +63,7 @@ static int op_node_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
     return n->op->grad->backward(n, grads, out);
 }
 
-static const mt_node_ops op_node_ops = {op_node_name, op_node_run, mt_node_release_saved, NULL};
+static const mt_node_ops op_node_ops = {op_node_name, op_node_run, mt_node_release_saved, NULL, NULL, NULL};
 
 static int run_below(mt_call *call)
 {

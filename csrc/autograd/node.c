@@ -239,6 +239,8 @@ void mt_node_free_idle(mt_node *n)
 
 void mt_node_destroy(mt_node *n)
 {
+    if (MT_UNLIKELY(n->flags & MT_NODE_CUSTOM) && n->ops->survive && n->ops->survive(n))
+        return;
     if (n->flags & MT_NODE_ACCUMULATE) { /* nobody may find it from now on */
         mt_tensor *variable = n->data;
         mt_autograd *m = variable ? variable->autograd : NULL;

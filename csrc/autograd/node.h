@@ -43,6 +43,9 @@ typedef struct mt_node_ops {
     int (*run)(mt_node *n, mt_tensor *const *grads, mt_tensor **out);
     void (*release)(mt_node *n); /* drops saved tensors; idempotent; may be NULL */
     void (*destroy)(mt_node *n); /* before the node's memory goes; may be NULL */
+    /* the last owner let go: true when another one has taken the node over; may be NULL */
+    bool (*survive)(mt_node *n);
+    void (*held_again)(mt_node *n); /* there is another owner after all; may be NULL */
 } mt_node_ops;
 
 enum {
@@ -144,6 +147,13 @@ static inline void mt_node_clear(mt_node **n)
 
     *n = NULL;
     mt_node_unref(old);
+}
+
+/* After something that may outlive the taker of `survive` became an owner. */
+static inline void mt_node_held_again(mt_node *n)
+{
+    if (MT_UNLIKELY(n->flags & MT_NODE_CUSTOM) && n->ops->held_again)
+        n->ops->held_again(n);
 }
 
 /* "AddBackward0", "torch::autograd::AccumulateGrad" */

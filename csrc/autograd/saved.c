@@ -457,6 +457,7 @@ static int restore_output(mt_tensor **out, mt_node *n, const mt_saved *s, mt_ten
         return mt_copy_slices_output(out, n->outer, t);
     MT_TRY(mt_tensor_new_alias(&alias, t, true));
     MT_TRY(mt_autograd_set_history(alias, n, s->output_nr));
+    mt_node_held_again(n);
     if (MT_UNLIKELY(t->keys & MT_KEYS_DUAL)) {
         MT_TRY(mt_forward_tangent(&tangent, t));
         if (tangent)

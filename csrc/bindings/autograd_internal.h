@@ -6,10 +6,11 @@
 #include "autograd/autograd.h"
 #include "bindings/bind.h"
 
-/* A node as a Python object. It owns its node; that of a custom Function (function_type.c) is owned by its node instead,
-   and n becomes NULL when the node dies. */
+/* A node as a Python object. It owns its node; that of a custom Function (function_type.c) is owned by its node instead, until
+   nobody else holds the node. */
 typedef struct mt_py_node {
     PyObject_HEAD mt_node *n;
+    bool owns;
     PyObject *metadata, *pre_hooks, *post_hooks, *weaklist;
 } mt_py_node;
 extern PyTypeObject mt_NodeBase_Type;

@@ -396,6 +396,10 @@ PyObject *mt_py_function_apply(PyObject *cls, PyObject *args)
             PyErr_SetString(PyExc_TypeError, "Function.apply: _backward_cls is no class of contexts");
         goto end;
     }
+    if (o.ctx->is_tensor) {
+        PyErr_SetString(PyExc_RuntimeError, "Function.apply: a context serves one call");
+        goto end;
+    }
     if (note_inputs(o.ctx, args, &recorded, &n_edges) < 0)
         goto end;
     if (recorded && mt_thread.grad_mode &&

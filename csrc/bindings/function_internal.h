@@ -6,15 +6,13 @@
 #include "bindings/autograd_internal.h"
 
 typedef struct mt_py_function {
-    mt_py_node node; /* node.n is borrowed; NULL when nothing is recorded or the graph is gone */
+    mt_py_node node; /* node.n is borrowed unless node.owns; NULL when nothing is recorded */
     PyObject *to_save, *saved_for_forward, *non_differentiable, *dirty;
     PyObject *needs_input_grad; /* tuple of bools, one for each input, unless the user puts something else there */
-    PyObject *kept;             /* tuple of saved tensors, once the node is gone; or NULL */
     bool *is_tensor;            /* n_args of them */
     Py_ssize_t n_args;
     bool materialize_grads;
     bool plain_gets_zeros; /* _materialize_non_diff_grads: so do outputs that take no gradient */
-    bool freed;            /* the node is gone, and its saved tensors were before it */
     bool accessed;         /* saved tensors have been read, and dropped for that */
 } mt_py_function;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Custom Functions: _C._FunctionBase is the ctx of forward and backward and the Python object of the node at the same time.
-   The node owns it; what hangs on it lives as long as the graph. Inputs that are no tensors have no edge. */
+   The node owns it; what hangs on it lives as long as the graph. When the last owner of the node goes while Python still holds
+   ctx, it is the other way round: ctx owns the node, until ctx dies, or finds on its deathbed that others hold the node again.
+   Inputs that are no tensors have no edge. */
 #include "bindings/autograd_internal.h"
 #include "bindings/bindings_internal.h"
 #include "bindings/function_internal.h"
@@ -18,7 +20,7 @@ mt_py_function *mt_py_function_of(PyObject *o)
 
 static const char *function_name(const mt_node *n)
 {
-    const char *name = Py_TYPE((PyObject *)n->data)->tp_name, *dot = strrchr(name, '.');
+    const char *name = n->data ? Py_TYPE((PyObject *)n->data)->tp_name : "Function", *dot = strrchr(name, '.');
 
     return dot ? dot + 1 : name;
 }
@@ -28,46 +30,52 @@ static void function_release(mt_node *n)
     mt_node_release_saved(n);
 }
 
-/* Somebody still holds ctx: the saved tensors stay with it, without history. Those in the hands of hooks do not. */
-static PyObject *keep_saved(const mt_node *n)
+/* Somebody still holds ctx, which keeps its node from now on. */
+static bool function_survive(mt_node *n)
 {
-    PyObject *tuple = PyTuple_New(n->n_saved);
+    mt_py_function *ctx = n->data;
 
-    for (int k = 0; tuple && k < n->n_saved; k++) {
-        const mt_saved *s = &n->saved[k];
-        mt_tensor *t = s->value.kind == MT_ARG_TENSOR ? s->value.v.tensor : NULL;
-        PyObject *item = s->packed || s->released ? NULL : mt_py_wrap(t ? mt_tensor_ref(t) : NULL);
+    if (!ctx || Py_REFCNT((PyObject *)ctx) == 1)
+        return false;
+    mt_refcount_init(&n->refs);
+    ctx->node.owns = true;
+    Py_DECREF(ctx);
+    return true;
+}
 
-        if (!item)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, k, item);
-    }
-    return tuple;
+static void function_held_again(mt_node *n)
+{
+    mt_py_function *ctx = n->data;
+
+    if (!ctx || !ctx->node.owns || mt_refcount_get(&n->refs) == 1)
+        return;
+    ctx->node.owns = false;
+    Py_INCREF(ctx);
+    mt_node_unref(n);
 }
 
 static void function_destroy(mt_node *n)
 {
     mt_py_function *ctx = n->data;
 
-    for (int k = 0; k < n->n_saved; k++)
-        ctx->freed |= n->saved[k].released;
-    if (n->n_saved && !ctx->freed && Py_REFCNT((PyObject *)ctx) > 1 && !ctx->kept) {
-        PyObject *type, *value, *traceback;
-
-        PyErr_Fetch(&type, &value, &traceback);
-        ctx->kept = keep_saved(n);
-        PyErr_Restore(type, value, traceback);
-    }
-
-    if (n->anomaly && !ctx->node.metadata) { /* the object may live on, as the cause of other nodes */
-        ctx->node.metadata = n->anomaly;
-        n->anomaly = NULL;
-    }
-    n->data = NULL;
-    n->py = NULL;
+    n->data = n->py = NULL;
+    if (!ctx)
+        return;
     ctx->node.n = NULL;
     Py_DECREF(ctx);
+}
+
+/* ctx, which had the node, lets go of it. */
+static void leave_node(mt_py_function *ctx)
+{
+    mt_node *n = ctx->node.n;
+
+    ctx->node.n = NULL;
+    if (!n || !ctx->node.owns)
+        return;
+    ctx->node.owns = false;
+    n->data = n->py = NULL;
+    mt_node_unref(n);
 }
 
 /* The gradients that backward gets: one per output of forward, zeros for those that did not arrive. */
@@ -175,6 +183,8 @@ static int function_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
     PyObject *args, *result = NULL;
     int rc = -1;
 
+    if (!ctx)
+        return mt_error_set(MT_ERR_RUNTIME, "the context of this Function is gone");
     Py_INCREF(ctx);
     args = pack_gradients(ctx, n, grads);
     if (args)
@@ -191,7 +201,8 @@ static int function_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
     return rc < 0 ? mt_py_error() : 0;
 }
 
-static const mt_node_ops function_ops = {function_name, function_run, function_release, function_destroy};
+static const mt_node_ops function_ops = {function_name,    function_run,     function_release,
+                                         function_destroy, function_survive, function_held_again};
 
 PyObject *mt_py_function_object(const mt_node *n)
 {
@@ -229,7 +240,6 @@ static int function_traverse(PyObject *o, visitproc visit, void *arg)
     Py_VISIT(self->saved_for_forward);
     Py_VISIT(self->non_differentiable);
     Py_VISIT(self->dirty);
-    Py_VISIT(self->kept);
     Py_VISIT(self->needs_input_grad);
     return mt_NodeBase_Type.tp_traverse(o, visit, arg);
 }
@@ -242,8 +252,18 @@ static int function_clear(PyObject *o)
     Py_CLEAR(self->saved_for_forward);
     Py_CLEAR(self->non_differentiable);
     Py_CLEAR(self->dirty);
-    Py_CLEAR(self->kept);
+    if (self->node.owns && mt_refcount_get(&self->node.n->refs) == 1)
+        leave_node(self);
     return mt_NodeBase_Type.tp_clear(o);
+}
+
+/* Others may hold the node again, which owns this object then. */
+static void function_finalize(PyObject *o)
+{
+    mt_py_function *self = (mt_py_function *)o;
+
+    if (self->node.owns)
+        function_held_again(self->node.n);
 }
 
 /* Classes made in Python call this for their base; they give back the reference to the class themselves. */
@@ -253,9 +273,9 @@ static void function_dealloc(PyObject *o)
 
     PyObject_GC_UnTrack(o);
     function_clear(o);
+    leave_node(self);
     Py_CLEAR(self->needs_input_grad);
     PyMem_Free(self->is_tensor);
-    self->node.n = NULL; /* a live node would own this object */
     mt_NodeBase_Type.tp_dealloc(o);
 }
 
@@ -265,8 +285,6 @@ static mt_node *live_node(PyObject *o)
 {
     mt_py_function *self = (mt_py_function *)o;
 
-    if (!self->node.n && self->freed)
-        return PyErr_Format(PyExc_RuntimeError, "%s", mt_text_backward_twice), NULL;
     if (!self->accessed)
         return self->node.n;
     PyErr_SetString(PyExc_RuntimeError,
@@ -320,7 +338,7 @@ static PyObject *saved_tensors(PyObject *o, void *closure)
     n = live_node(o);
     if (!n && PyErr_Occurred())
         return NULL;
-    tuple = !n && ((mt_py_function *)o)->kept ? Py_NewRef(((mt_py_function *)o)->kept) : unpack_saved(n);
+    tuple = unpack_saved(n);
     if (tuple && n && n->n_saved)
         Py_DECREF(clear_if_asked(o, NULL));
     return tuple;
@@ -444,6 +462,7 @@ static PyTypeObject FunctionBase_Type = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .tp_traverse = function_traverse,
     .tp_clear = function_clear,
+    .tp_finalize = function_finalize,
     .tp_methods = function_methods,
     .tp_getset = function_getset,
 };

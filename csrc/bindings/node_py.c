@@ -105,6 +105,7 @@ PyObject *mt_py_node_wrap(mt_node *n)
     if (!self)
         return NULL;
     self->n = mt_node_ref(n);
+    self->owns = true;
     n->py = self;
     return (PyObject *)self;
 }
@@ -118,7 +119,7 @@ static int node_traverse(PyObject *o, visitproc visit, void *arg)
     Py_VISIT(self->metadata);
     Py_VISIT(self->pre_hooks);
     Py_VISIT(self->post_hooks);
-    if (self->n && (mt_py_function_object(self->n) || mt_refcount_get(&self->n->refs) == 1))
+    if (self->n && (!self->owns || mt_refcount_get(&self->n->refs) == 1))
         return mt_py_visit_node(self->n, visit, arg);
     return 0;
 }

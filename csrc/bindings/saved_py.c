@@ -326,6 +326,7 @@ PyObject *mt_py_saved_wrap(mt_node *n, int k, int item)
     if (!self)
         return NULL;
     self->n = mt_node_ref(n);
+    mt_node_held_again(n);
     self->k = k;
     self->item = item;
     return (PyObject *)self;

@@ -18,8 +18,8 @@ typedef struct mt_thread_state {
        a number below `captured`, that of the innermost one under way, were captured by its function. 0: none.
        `transforms` are under way, `depth` of them no mere loops. */
     uint32_t born, captured, transforms, depth;
-    uint32_t autocast; /* bits by type of device: it is on */
-    void *saved_hooks; /* owned through mt_saved_hooks; NULL: none, and no MT_SLOW_SAVED_HOOKS */
+    uint32_t autocast;      /* bits by type of device: it is on */
+    void *saved_hooks;      /* owned through mt_saved_hooks; NULL: none, and no MT_SLOW_SAVED_HOOKS */
     bool mode_in_inference; /* grad_mode stays off in inference mode; this is what it is said to be there */
 } mt_thread_state;
 extern MT_THREAD_LOCAL_FAST mt_thread_state mt_thread;
