@@ -167,6 +167,8 @@ static int run_multilinear(mt_forward *f)
 
 /* --- transpose --- */
 
+MT_THREAD_LOCAL_FAST bool mt_transposing;
+
 typedef struct transpose {
     mt_tensor **stand_in;  /* of the gradient of each output, NULL: it has none */
     mt_tensor **gradient;  /* of each edge, linear in the stand-ins */
@@ -215,6 +217,7 @@ static int record_formulas(transpose *t, mt_forward *f)
     int rc = -1;
 
     mt_thread.exclude |= MT_KEYS_DUAL;
+    mt_transposing = true;
     for (int i = 0; i < f->n_results; i++) {
         if (!f->node->input[i].takes_grad || !f->call->out[i])
             continue;
@@ -234,6 +237,7 @@ static int record_formulas(transpose *t, mt_forward *f)
     }
     rc = 0;
 fail:
+    mt_transposing = false;
     mt_grad_scope_leave(scope);
     return rc;
 }

@@ -213,7 +213,7 @@ def compare_numbers(op, left, right):
     return Value("bool", "(%s %s %s)" % (deref(left), sign, deref(right)))
 
 
-BUILTINS = ("len", "prod", "float", "int", "bool", "max", "min", "default_dtype", "recording")
+BUILTINS = ("len", "prod", "float", "int", "bool", "max", "min", "default_dtype", "recording", "transposing")
 
 
 def builtin(name, args):
@@ -248,6 +248,8 @@ def builtin(name, args):
         return Value("dtype", "mt_default_dtype()")
     if name == "recording" and not args:  # a second derivative may be asked for
         return Value("bool", "mt_thread.grad_mode")
+    if name == "transposing" and not args:  # forward mode wants the formula's transpose
+        return Value("bool", "mt_transposing")
     return None
 
 

@@ -9,6 +9,10 @@
 
 #include "core/op.h"
 
+/* Forward mode runs the formulas to transpose them: the factor of the gradient must be finite on its own, since what a
+   mask hides behind it becomes a factor too. */
+extern MT_THREAD_LOCAL_FAST bool mt_transposing;
+
 /* --- tagged numbers: the category of the result is the higher one, bool counts as integer --- */
 
 static inline mt_scalar mt_scalar_neg(mt_scalar a)

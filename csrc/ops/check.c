@@ -374,6 +374,30 @@ fail:
 }
 
 /* The dtype argument of a vector norm may only widen. */
+/* Norms of nothing that would be infinite have no value. PyTorch's text lacks a space but on meta tensors. */
+static int check_norm_identity(const mt_tensor *self, double ord, mt_ints dim)
+{
+    int rc = -1;
+
+    if (self->numel || !(ord < 0 || isinf(ord)))
+        return 0;
+    MT_REQUIRE(dim.n > 0, MT_ERR_RUNTIME,
+               "linalg.vector_norm cannot compute the %g norm on an empty tensor because the operation does not have "
+               "an identity",
+               ord);
+    for (int i = 0; i < dim.n; i++) {
+        int64_t d = dim.data[i] < 0 ? dim.data[i] + self->ndim : dim.data[i];
+
+        MT_REQUIRE(d < 0 || d >= self->ndim || self->size[d], MT_ERR_RUNTIME,
+                   "linalg.vector_norm cannot compute the %g norm on the dimension %lld%sbecause this dimension is "
+                   "empty and the operation does not have an identity",
+                   ord, (long long)dim.data[i], self->device.type == MT_DEVICE_META ? " " : "");
+    }
+    rc = 0;
+fail:
+    return rc;
+}
+
 int mt_check_vector_norm(mt_call *call)
 {
     static const char op[] = "linalg.vector_norm";
@@ -384,6 +408,8 @@ int mt_check_vector_norm(mt_call *call)
                "%s: Expected a floating point or complex tensor as input. Got %s", op, mt_dtype_table[self].legacy);
     MT_REQUIRE(call->arg[1].v.scalar.category != MT_CAT_COMPLEX, MT_ERR_RUNTIME,
                "%s: Expected a non-complex scalar as the order of norm.", op);
+    MT_TRY(check_norm_identity(mt_arg_tensor(&call->arg[0]), mt_scalar_to_double(call->arg[1].v.scalar),
+                               mt_arg_ints(&call->arg[2])));
     if (call->arg[4].kind == MT_ARG_NONE)
         return 0;
     d = mt_arg_dtype(&call->arg[4]);

@@ -319,3 +319,64 @@ def test_power_of_a_number(torch, base):
     (first,) = torch.autograd.grad((base**z).real, z)
     want = complex(number) ** (0.3 + 0.5j) * cmath.log(number)
     assert abs(first.item() - want.conjugate()) <= 1e-14
+
+
+@pytest.mark.item("M5.72")
+def test_norms_of_nothing(torch):
+    """Orders that would give infinity, or an extreme of nothing, have no value."""
+    head = "linalg.vector_norm cannot compute the "
+    for p in (inf, -inf, -1, -2.5):
+        for shape, dim, where in (
+            ((0,), None, "on an empty tensor because"),
+            ((2, 0), [], "on an empty tensor because"),
+            ((2, 0), -1, "on the dimension -1"),
+            ((2, 0), (0, 1), "on the dimension 1"),
+        ):
+            for norm in (lambda x: x.norm(p, dim), lambda x: torch.linalg.vector_norm(x, p, dim)):
+                with pytest.raises(RuntimeError) as e:
+                    norm(torch.ones(shape))
+                assert str(e.value).startswith("%s%g norm %s" % (head, p, where))
+                assert str(e.value).endswith("the operation does not have an identity")
+        assert torch.linalg.vector_norm(torch.ones(2, 0), p, 0).shape == (0,)
+    for p in (0, 0.5, 1, 2):
+        assert torch.linalg.vector_norm(torch.ones(2, 0), p, 1).tolist() == [0, 0]
+    with pytest.raises(RuntimeError, match="_foreach_norm cannot compute the infinity norm on an empty tensor"):
+        torch._foreach_norm([torch.ones(0)], inf)
+
+
+@pytest.mark.item("M5.72")
+def test_tangents_where_deviation_and_norm_vanish(torch):
+    fw = torch.autograd.forward_ad
+
+    def tangents(f, values):
+        with fw.dual_level():
+            out = f(fw.make_dual(torch.tensor(values), torch.tensor([1.0, 2.0, 3.0])))
+            return [fw.unpack_dual(o).tangent.item() for o in (out if isinstance(out, tuple) else (out,))]
+
+    assert tangents(torch.std, [1.0, 1.0, 1.0]) == [0]
+    assert tangents(torch.std_mean, [1.0, 1.0, 1.0]) == [0, 2]
+    for p in (1.5, 2, 3, 4):
+        assert tangents(lambda x: x.norm(p), [0.0, 0.0, 0.0]) == [0]
+    for p in (inf, -inf):
+        assert tangents(lambda x: x.norm(p), [nan, 1.0, 1.0]) == [0]
+    assert same(tangents(torch.std, [1.0, 2.0, 4.0]), [0.9819805])
+    assert same(tangents(lambda x: x.norm(3), [1.0, 2.0, 2.0]), [1 * 0.1512519 + 5 * 0.6050074])
+
+
+@pytest.mark.item("M5.72")
+@pytest.mark.parametrize("include_self", [True, False])
+def test_second_derivative_of_a_scattered_product(torch, include_self):
+    """The first one has no terms with two factors left out, so it cannot be differentiated where two are zero."""
+    index = torch.tensor([0, 0, 1])
+    for values, refused in (([0.0, 0.0, 3.0], True), ([0.0, 2.0, 0.0], False), ([1.0, 2.0, 3.0], False)):
+        start = torch.ones(2)
+        x = torch.tensor(values, requires_grad=True)
+        out = start.scatter_reduce(0, index, x, "prod", include_self=include_self)
+        (first,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+        assert first.tolist() == [values[1], values[0], 1]
+        if refused:
+            with pytest.raises(RuntimeError, match="Double backward is unsupported for src when >1 zeros in src"):
+                first.sum().backward()
+        else:
+            first.sum().backward()
+            assert x.grad.tolist() == [1, 1, 0]

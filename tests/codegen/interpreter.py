@@ -284,6 +284,8 @@ class Interpreter:
             return (cmath if isinstance(args[0], complex) else math).log(args[0])
         if name == "default_dtype":
             return torch.get_default_dtype()
+        if name == "transposing":
+            return False
         if name == "recording":
             return torch.is_grad_enabled()
         if name in PRIVATE:
