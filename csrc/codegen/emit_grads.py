@@ -275,8 +275,8 @@ def compile_gradient(catalog, entry, gradient, saved):
     try:
         if gradient.text == "not_implemented":
             code.emit(
-                "MT_REQUIRE(false, MT_ERR_RUNTIME, \"derivative for '%s' is not implemented\");"
-                % (entry.schema.full_name)
+                "MT_REQUIRE(false, MT_ERR_NOT_IMPLEMENTED, \"the derivative for '%s' is not implemented.\");"
+                % entry.name
             )
         elif is_list:
             code.locals.append(("mt_tensor_list list = {NULL, 0};", "mt_tensor_list_clear(&list);"))

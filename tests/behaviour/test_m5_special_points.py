@@ -340,7 +340,9 @@ def test_norms_of_nothing(torch):
         assert torch.linalg.vector_norm(torch.ones(2, 0), p, 0).shape == (0,)
     for p in (0, 0.5, 1, 2):
         assert torch.linalg.vector_norm(torch.ones(2, 0), p, 1).tolist() == [0, 0]
-    with pytest.raises(RuntimeError, match="_foreach_norm cannot compute the infinity norm on an empty tensor"):
+    with pytest.raises(
+        RuntimeError, match="_foreach_norm cannot compute the infinity norm on an empty tensor"
+    ):
         torch._foreach_norm([torch.ones(0)], inf)
 
 
@@ -375,7 +377,9 @@ def test_second_derivative_of_a_scattered_product(torch, include_self):
         (first,) = torch.autograd.grad(out.sum(), x, create_graph=True)
         assert first.tolist() == [values[1], values[0], 1]
         if refused:
-            with pytest.raises(RuntimeError, match="Double backward is unsupported for src when >1 zeros in src"):
+            with pytest.raises(
+                RuntimeError, match="Double backward is unsupported for src when >1 zeros in src"
+            ):
                 first.sum().backward()
         else:
             first.sum().backward()

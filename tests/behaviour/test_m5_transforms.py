@@ -369,3 +369,76 @@ def test_whole_numbers_within_transforms(torch, func):
     assert values.tolist() == [1, 1, 1] and not flat.any() and slope.tolist() == [2, 2, 2]
     outer = func.jvp(lambda a: func.jvp(lambda t: (t > 0).long(), (a,), (a,))[1].sum() + a.sum(), (x,), (x,))
     assert [v.item() for v in outer] == [3, 3]
+
+
+@pytest.mark.item("M5.113")
+def test_vmap_of_nothing(torch):
+    """The function runs once to tell the shapes of the results."""
+    vmap = torch.vmap
+    assert vmap(lambda a: a * 2)(torch.ones(0, 3)).shape == (0, 3)
+    assert vmap(lambda a: a.sum(), in_dims=1)(torch.ones(3, 0)).shape == (0,)
+    assert vmap(lambda a: (a, a.long()), out_dims=1)(torch.ones(0, 3))[1].shape == (3, 0)
+    assert vmap(lambda a: a.long(), out_dims=-1)(torch.ones(0, 3)).dtype == torch.int64
+
+
+@pytest.mark.item("M5.113")
+def test_vmap_without_dimension(torch):
+    """Results that belong to one example need a place for the others."""
+    text = r"vmap\(f, \.\.\.\): `f` can not return a BatchedTensor when out_dim is None"
+    x = torch.arange(3.0)
+
+    def f(a):
+        return a * 2
+
+    with pytest.raises(ValueError, match=text):
+        torch.vmap(f, out_dims=None)(x)
+    assert torch.vmap(lambda a: (a, torch.ones(2)), out_dims=(0, None))(x)[1].tolist() == [1, 1]
+
+
+@pytest.mark.item("M5.113")
+def test_linearize_checks_tangents(torch):
+    _, derivative = torch.func.linearize(torch.sin, torch.ones(2))
+    for tangent, what, have, want in (
+        (torch.ones(2, dtype=torch.float64), "dtype", "torch.float64", "torch.float32"),
+        (torch.ones(3), "shape", "torch.Size([3])", "torch.Size([2])"),
+    ):
+        with pytest.raises(RuntimeError) as e:
+            derivative(tangent)
+        assert str(e.value) == (
+            "tangent:0 with %s %s in flattened pytree doesn't match the %s %s of the corresponding primal."
+            % (what, have, what, want)
+        )
+
+
+@pytest.mark.item("M5.113")
+def test_forward_jacobian_of_a_function_that_writes(torch):
+    jacobian = torch.autograd.functional.jacobian
+    x = torch.tensor([1.0, 2.0])
+    result = jacobian(lambda a: a.mul_(3).square(), x, strategy="forward-mode", vectorize=True)
+    assert result.tolist() == [[18, 0], [0, 36]] and x.tolist() == [3, 6]
+
+
+@pytest.mark.item("M5.10")
+def test_no_derivative_of_unique(torch):
+    x = torch.tensor([1.0, 2.0, 1.0], requires_grad=True)
+    for f, node, op in (
+        (lambda: x.unique(), "Unique2Backward0", "_unique2"),
+        (lambda: torch.unique(x, dim=0), "UniqueDimBackward0", "unique_dim"),
+        (lambda: torch.unique_consecutive(x), "UniqueConsecutiveBackward0", "unique_consecutive"),
+    ):
+        out = f()
+        assert type(out.grad_fn).__name__ == node
+        with pytest.raises(NotImplementedError) as e:
+            out.sum().backward()
+        assert str(e.value) == "the derivative for '%s' is not implemented." % op
+
+
+@pytest.mark.item("M5.10")
+def test_names_of_blocks_are_texts(torch):
+    record = torch.autograd.profiler.record_function
+    for args, kind in ((("a", 1), "Optional[str]"), ((1,), "str")):
+        with pytest.raises(RuntimeError, match="_record_function_enter_new") as e:
+            record(*args).__enter__()
+        assert "Expected a value of type '%s' for argument" % kind in str(e.value)
+    with record("a", "b"), record("a", None):
+        pass

@@ -374,7 +374,7 @@ def _jacobian_forward(func, inputs, vectorize):
     for value in inputs:
         if not (value.is_floating_point() or value.is_complex()):
             raise ValueError("Expected primal to be floating point or complex, but got: %s" % value.dtype)
-    inputs = _prepared(inputs, False, True)
+    inputs = _prepared(inputs, False, False)
     was_tuple = []
 
     def checked(*values):
@@ -454,6 +454,8 @@ def hessian(
         return out.squeeze()
 
     def first(*values):
+        if outer_jacobian_strategy == "forward-mode":
+            values = tuple([value.requires_grad_(True) for value in values])
         jac = jacobian(scalar, values, create_graph=True)
         _check_requires_grad(jac, "jacobian", strict)
         return jac

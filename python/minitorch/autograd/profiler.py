@@ -25,6 +25,13 @@ class _Decorator:
         return self
 
 
+def _refuse(position, name, kind, value):
+    raise RuntimeError(
+        "profiler::_record_function_enter_new() Expected a value of type '%s' for argument '%s' but instead found type '%s'.\n"
+        "Position: %d\nValue: %s\n" % (kind, name, type(value).__name__, position, value)
+    )
+
+
 class record_function(_Decorator):
     """record_function(name, args=None): names a block for the profiles around it; also a decorator.
 
@@ -44,6 +51,10 @@ class record_function(_Decorator):
         return record_function(self.name, self.args)
 
     def __enter__(self):
+        if not isinstance(self.name, str):
+            _refuse(0, "name", "str", self.name)
+        if self.args is not None and not isinstance(self.args, str):
+            _refuse(1, "args", "Optional[str]", self.args)
         self._start = time.perf_counter_ns() if _active else 0
         return self
 

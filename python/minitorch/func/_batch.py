@@ -40,23 +40,29 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         named, rebuild_named = flatten(kwargs)
         named_dims = [0 if isinstance(v, torch.Tensor) else None for v in named]
         count = _batch_size(leaves + named, dims + named_dims)
-        results = []
+        results, examples = [], []
         state = torch.get_rng_state()
-        for i in range(count):
+        for i in range(count or 1):
             if randomness == "same":
                 torch.set_rng_state(state)
-            one = rebuild(_sliced(leaves, dims, i))
+            one, one_named = _sliced(leaves, dims, i, count), _sliced(named, named_dims, i, count)
+            examples.append(one + one_named)
             with _C._Transform(True):
-                results.append(func(*one, **rebuild_named(_sliced(named, named_dims, i))))
+                results.append(func(*rebuild(one), **rebuild_named(one_named)))
             if randomness == "error" and i == 0 and not torch.equal(state, torch.get_rng_state()):
                 raise RuntimeError(_RANDOM)
-        return _stacked(results, out_dims)
+        return _stacked(results, out_dims, examples, count, getattr(func, "__name__", repr(func)))
 
     return wrapper
 
 
-def _sliced(leaves, dims, i):
-    return [leaf if dim is None else leaf.select(dim, i) for leaf, dim in zip(leaves, dims)]
+def _sliced(leaves, dims, i, count):
+    return [leaf if dim is None else _example(leaf, dim, i, count) for leaf, dim in zip(leaves, dims)]
+
+
+def _example(leaf, dim, i, count):
+    """Number i of a batch; of an empty one zeros, which tell the shapes of results."""
+    return leaf.select(dim, i) if count else leaf.sum(dim, dtype=leaf.dtype)
 
 
 def _checked_dims(in_dims, args, leaves):
@@ -104,12 +110,17 @@ def _batch_size(leaves, dims):
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes %s for the mapped "
             "dimension" % sizes
         )
-    if sizes[0] == 0:
-        raise ValueError("vmap: a mapped dimension of size 0 tells nothing about the results")
     return sizes[0]
 
 
-def _stacked(results, out_dims):
+def _differs(column, examples):
+    """Whether results belong to one example each."""
+    return any(a is x for a, example in zip(column, examples) for x in example) or any(
+        not torch.equal(a, column[0]) and not torch.allclose(a, column[0], 0, 0, True) for a in column[1:]
+    )
+
+
+def _stacked(results, out_dims, examples, count, name):
     columns = [flatten(result)[0] for result in results]
     first, rebuild = flatten(results[0])
     try:
@@ -126,5 +137,11 @@ def _stacked(results, out_dims):
                 "vmap(f, ...): `f` must only return Tensors, got type %s. Did you mean to set out_dims= to None for "
                 "output?" % type(leaf)
             )
-        stacked.append(leaf if dim is None else torch.stack([column[k] for column in columns], dim))
+        column = [column[k] for column in columns]
+        if dim is None and _differs(column, examples):
+            raise ValueError(
+                "vmap(%s, ...): `%s` can not return a BatchedTensor when out_dim is None" % (name, name)
+            )
+        many = None if dim is None else torch.stack(column, dim)
+        stacked.append(leaf if many is None else many if count else many.narrow(dim, 0, 0))
     return rebuild(stacked)

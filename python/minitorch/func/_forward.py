@@ -154,11 +154,20 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     return wrapper
 
 
+def _version(tensor):
+    return None if tensor.is_inference() else tensor._version
+
+
 def jacobians(func, leaves, has_aux=False, who="jacobian", guard=_C._Transform):
     """(outputs of func, what makes a tree of such, for each the list of its Jacobians by the leaves, aux)"""
     columns, output, aux = [], None, None
+    before, versions = [x.clone() for x in leaves], [_version(x) for x in leaves]
     for directions in _basis(leaves):
-        output, product, aux = _along(func, tuple(leaves), tuple(directions), has_aux, who, guard=guard)
+        changed = columns and versions != [
+            _version(x) for x in leaves
+        ]  # func works in place: each run needs its own
+        values = [x.clone() for x in before] if changed else leaves
+        output, product, aux = _along(func, tuple(values), tuple(directions), has_aux, who, guard=guard)
         columns.append(flatten(product)[0])
     if output is None:
         output, aux = split_aux(func(*leaves), has_aux, who)
@@ -219,12 +228,13 @@ def linearize(func, *primals):
                 "Expected the tangents %s to have the same structure as the primals %s" % (tangents, primals)
             )
         directions, _ = flatten(tangents)
-        for x, t in zip(leaves, directions):
-            if x.shape != t.shape:
-                raise RuntimeError(
-                    "Expected the shape of each tangent to be that of its primal, got %s and %s"
-                    % (tuple(t.shape), tuple(x.shape))
-                )
+        for i, (x, t) in enumerate(zip(leaves, directions)):
+            for what in ("shape", "dtype"):
+                if getattr(x, what) != getattr(t, what):
+                    raise RuntimeError(
+                        "tangent:%d with %s %s in flattened pytree doesn't match the %s %s of the corresponding primal."
+                        % (i, what, getattr(t, what), what, getattr(x, what))
+                    )
         mode = torch.is_grad_enabled()
         with torch.enable_grad():
             products = grads_of(grads, weights, directions)
