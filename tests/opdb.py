@@ -276,6 +276,8 @@ def describe(x):
 
 
 def differentiable(entry):
+    if entry.grads and all(g.text == "not_implemented" for g in entry.grads):
+        return False
     return entry.grad in ("formulas", "parts")
 
 
