@@ -210,10 +210,8 @@ static int without_gradient(const outputs *o, Py_ssize_t i, bool is_input, bool 
 
     if (!mt_tensor_requires_grad(t))
         return is_input && !modified ? replace_by_view(o, i) : 0;
-    if (!is_input && t->base) { /* a view like one made in no_grad mode */
-        t->flags = (uint16_t)((t->flags & ~MT_FLAG_GUARDED_VIEW) | MT_FLAG_CUSTOM_VIEW);
+    if (!is_input && t->base)
         return 0;
-    }
     if (mt_tensor_new_alias(&alias, t, true) < 0)
         return mt_py_raise(), -1;
     return replace(o, i, alias);
@@ -255,11 +253,10 @@ static int written_in_place(const outputs *o, Py_ssize_t i, Py_ssize_t input)
     return 0;
 }
 
-static int set_history(const outputs *o, Py_ssize_t i)
+static int set_history(const outputs *o, Py_ssize_t i, Py_ssize_t input, bool modified)
 {
     PyObject *item = PyTuple_GET_ITEM(o->result, i);
-    Py_ssize_t input = position(o->args, item);
-    bool modified = position(o->ctx->dirty, item) >= 0, plain = position(o->ctx->non_differentiable, item) >= 0;
+    bool plain = position(o->ctx->non_differentiable, item) >= 0;
     mt_tensor *t = mt_py_impl(item);
 
     if (modified)
@@ -271,11 +268,29 @@ static int set_history(const outputs *o, Py_ssize_t i)
     if (input >= 0 && replace_by_view(o, i) < 0)
         return -1;
     t = mt_py_impl(PyTuple_GET_ITEM(o->result, i));
-    if (t->flags & MT_FLAG_VIEW)
-        t->flags = (uint16_t)((t->flags & ~MT_FLAG_GUARDED_VIEW) | MT_FLAG_CUSTOM_VIEW);
     if (mt_autograd_set_history(t, o->n, (uint32_t)i) < 0)
         return mt_py_raise(), -1;
     mt_py_track(PyTuple_GET_ITEM(o->result, i)); /* ctx may lead back to it */
+    return 0;
+}
+
+/* Views are not to be written, recorded or not: the formula of the Function would be left out. */
+static int finish_output(const outputs *o, Py_ssize_t i)
+{
+    PyObject *item = PyTuple_GET_ITEM(o->result, i);
+    Py_ssize_t input;
+    bool modified;
+    mt_tensor *t;
+
+    if (!mt_py_is_tensor(item))
+        return 0;
+    input = position(o->args, item);
+    modified = position(o->ctx->dirty, item) >= 0;
+    if (set_history(o, i, input, modified) < 0)
+        return -1;
+    t = mt_py_impl(PyTuple_GET_ITEM(o->result, i));
+    if (t->base && !(t->flags & MT_FLAG_INFERENCE) && !(input >= 0 && modified))
+        t->flags = (uint16_t)((t->flags & ~MT_FLAG_GUARDED_VIEW) | MT_FLAG_CUSTOM_VIEW);
     return 0;
 }
 
@@ -369,7 +384,7 @@ static int finish(const outputs *o)
     if (o->n && set_metadata(o) < 0)
         return -1;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o->result); i++)
-        if (mt_py_is_tensor(PyTuple_GET_ITEM(o->result, i)) && set_history(o, i) < 0)
+        if (finish_output(o, i) < 0)
             return -1;
     if (o->n)
         guard_views(o);

@@ -194,3 +194,85 @@ def test_long_chains_die_without_recursion(torch):
     node = node.next_functions[0][0]
     del node
     gc.collect()
+
+
+# --- views that nothing is recorded of ---
+
+IN_FUNCTION = "created inside a custom Function"
+
+
+def make_view(torch, kind):
+    forward = {
+        "identity": lambda ctx, x: x,
+        "view": lambda ctx, x: x[1:],
+        "two": lambda ctx, x: (x[1:], x[:1]),
+    }[kind]
+    F = make(torch, forward, lambda ctx, *g: None)
+
+    def apply(x):
+        v = F.apply(x)
+        return v[0] if isinstance(v, tuple) else v
+
+    return apply
+
+
+@pytest.mark.item("M5.92")
+@pytest.mark.parametrize("kind", ["view", "two"])
+def test_views_made_without_recording(torch, kind):
+    x = leaf(torch, 2)
+    y = x.exp()
+    with torch.no_grad():
+        v = make_view(torch, kind)(y)
+        assert v.requires_grad and v._is_view()
+    with pytest.raises(RuntimeError, match=IN_FUNCTION):
+        v.mul_(2)
+    with torch.no_grad():
+        v.mul_(2)
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match=IN_FUNCTION):
+        v.grad_fn
+
+
+@pytest.mark.item("M5.92")
+@pytest.mark.parametrize("kind", ["identity", "view", "two"])
+def test_views_of_what_needs_no_gradient(torch, kind):
+    x = leaf(torch, 2)
+    b = torch.ones(2)
+    v = make_view(torch, kind)(b)
+    assert not v.requires_grad and v._is_view()
+    b.add_(1)
+    v.add_(1)
+    assert v.grad_fn is None
+    with pytest.raises(RuntimeError, match=IN_FUNCTION):
+        v.add_(x[: len(v)])
+    b.add_(x)
+    with pytest.raises(RuntimeError, match=IN_FUNCTION):
+        v.grad_fn
+
+
+@pytest.mark.item("M5.92")
+@pytest.mark.parametrize("kind", ["view", "identity"])
+def test_views_marked_as_constants(torch, kind):
+    x = leaf(torch, 2)
+
+    def forward(ctx, x):
+        v = x if kind == "identity" else x[1:]
+        ctx.mark_non_differentiable(v)
+        return v
+
+    F = make(torch, forward, lambda ctx, g: None)
+    b = torch.ones(2)
+    v = F.apply(b)
+    b.mul_(x)
+    with pytest.raises(RuntimeError, match=IN_FUNCTION):
+        v.grad_fn
+
+
+@pytest.mark.item("M5.92")
+def test_views_in_inference_mode(torch):
+    with torch.inference_mode():
+        i = torch.ones(2)
+        for kind in ("identity", "view", "two"):
+            v = make_view(torch, kind)(i)
+            v.mul_(2)
+            assert v.is_inference()

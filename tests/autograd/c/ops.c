@@ -666,6 +666,19 @@ int mt_real(mt_tensor **out, mt_tensor *self)
     return missing(out);
 }
 
+int mt_narrow(mt_tensor **out, mt_tensor *self, int64_t dim, int64_t start, int64_t length)
+{
+    (void)self, (void)dim, (void)start, (void)length;
+    return missing(out);
+}
+
+int mt_equal(bool *out, mt_tensor *self, mt_tensor *other)
+{
+    (void)self, (void)other;
+    *out = false;
+    return mt_error_set(MT_ERR_NOT_IMPLEMENTED, "not part of this catalog");
+}
+
 int mt_fill_inplace_Scalar(mt_tensor *self, mt_scalar value)
 {
     mt_tensor *number = NULL;

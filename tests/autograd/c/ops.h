@@ -34,5 +34,7 @@ int mt_view_as_complex(mt_tensor **out, mt_tensor *self);
 int mt_conj(mt_tensor **out, mt_tensor *self);
 int mt_neg_view(mt_tensor **out, mt_tensor *self);
 int mt_real(mt_tensor **out, mt_tensor *self);
+int mt_narrow(mt_tensor **out, mt_tensor *self, int64_t dim, int64_t start, int64_t length);
+int mt_equal(bool *out, mt_tensor *self, mt_tensor *other);
 
 #endif
