@@ -26,12 +26,36 @@ static int raise_released(void)
     return mt_error_set(MT_ERR_RUNTIME, "%s", mt_text_backward_twice);
 }
 
+/* Tensors of the oldest dtypes are named after their class, the others after their backend. */
+static const char *type_text(char *room, size_t bytes, const mt_tensor *t)
+{
+    bool cuda = t->device.type == MT_DEVICE_CUDA;
+    const char *name = mt_dtype_table[t->dtype].legacy;
+
+    switch (t->dtype) {
+    case MT_DTYPE_u8:
+    case MT_DTYPE_i8:
+    case MT_DTYPE_i16:
+    case MT_DTYPE_i32:
+    case MT_DTYPE_i64:
+    case MT_DTYPE_f16:
+    case MT_DTYPE_f32:
+    case MT_DTYPE_f64:
+        snprintf(room, bytes, "torch.%s%sTensor", cuda ? "cuda." : "", name);
+        break;
+    default:
+        snprintf(room, bytes, "%s%sType", cuda ? "CUDA" : "CPU", name);
+        break;
+    }
+    return room;
+}
+
 MT_COLD static int raise_version(const mt_node *n, const mt_saved *s, mt_tensor *t, uint32_t expected)
 {
     const mt_node *history = NULL;
     uint32_t output_nr = 0;
     mt_shape_text shape;
-    char which[200] = "";
+    char which[200] = "", type[60];
 
     if (s->is_output) {
         history = n->outer ? n->outer : n;
@@ -51,10 +75,10 @@ MT_COLD static int raise_version(const mt_node *n, const mt_saved *s, mt_tensor 
     }
     return mt_error_set(MT_ERR_RUNTIME,
                         "one of the variables needed for gradient computation has been modified by an inplace "
-                        "operation: [torch.%s%sTensor %s]%s is at version %u; expected version %u instead. Hint: "
+                        "operation: [%s %s]%s is at version %u; expected version %u instead. Hint: "
                         "%s",
-                        t->device.type == MT_DEVICE_CUDA ? "cuda." : "", mt_dtype_table[t->dtype].legacy,
-                        mt_shape_format(&shape, t->size, t->ndim), which, mt_tensor_version(t), expected,
+                        type_text(type, sizeof(type), t), mt_shape_format(&shape, t->size, t->ndim), which,
+                        mt_tensor_version(t), expected,
                         mt_anomaly.enabled
                             ? "the backtrace further above shows the operation that failed to compute its "
                               "gradient. The variable in question was changed in there or anywhere later. Good "

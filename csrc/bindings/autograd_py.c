@@ -41,9 +41,9 @@ static int override_set(PyObject *self, const char *name, PyObject *value)
     return result ? 0 : -1;
 }
 
-static int no_delete(const char *name)
+static int no_delete(const char *text)
 {
-    PyErr_Format(PyExc_RuntimeError, "cannot delete %s", name);
+    PyErr_SetString(PyExc_RuntimeError, text);
     return -1;
 }
 
@@ -60,7 +60,7 @@ static int set_requires_grad(PyObject *self, PyObject *value, void *closure)
     if (mt_py_needs_override(self))
         return override_set(self, "requires_grad", value);
     if (!value)
-        return no_delete("requires_grad");
+        return no_delete("requires_grad must be a bool");
     if (!PyBool_Check(value)) {
         PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
         return -1;
@@ -208,7 +208,7 @@ static int set_grad_dtype(PyObject *self, PyObject *value, void *closure)
     if (mt_py_needs_override(self))
         return override_set(self, "grad_dtype", value);
     if (!value)
-        return no_delete("grad_dtype");
+        return no_delete("cannot delete grad_dtype");
     if (value != Py_None && (!mt_py_is_dtype(value) || mt_py_dtype_of(value) >= MT_DTYPE_COUNT)) {
         PyErr_Format(PyExc_RuntimeError, "grad_dtype must be a torch.dtype or None, but got %s",
                      Py_TYPE(value)->tp_name);
@@ -240,7 +240,7 @@ static int set_data(PyObject *self, PyObject *value, void *closure)
     if (mt_py_needs_override(self))
         return override_set(self, "data", value);
     if (!value)
-        return no_delete("data");
+        return no_delete("Deleting tensor data is not allowed. Delete tensor instead!");
     if (!mt_py_is_tensor(value)) {
         PyErr_Format(PyExc_TypeError, "Variable data has to be a tensor, but got %s", Py_TYPE(value)->tp_name);
         return -1;
@@ -351,7 +351,7 @@ static int set_backward_hooks(PyObject *self, PyObject *value, void *closure)
     if (mt_py_needs_override(self))
         return override_set(self, "_backward_hooks", value);
     if (!value)
-        return no_delete("_backward_hooks");
+        return no_delete("Deletion of _backwards_hooks not allowed!");
     return set_hooks(self, value, MT_HOOK_TENSOR, &mt_py_tensor_dict_hook);
 }
 
@@ -368,7 +368,7 @@ static int set_accumulate_hooks(PyObject *self, PyObject *value, void *closure)
     if (mt_py_needs_override(self))
         return override_set(self, "_post_accumulate_grad_hooks", value);
     if (!value)
-        return no_delete("_post_accumulate_grad_hooks");
+        return no_delete("Deletion of _post_accumulate_grad_hooks not allowed!");
     return set_hooks(self, value, MT_HOOK_POST_ACCUMULATE, &mt_py_accumulate_dict_hook);
 }
 
@@ -391,12 +391,38 @@ PyGetSetDef mt_py_autograd_getset[] = {
 
 /* --- methods --- */
 
+/* The one optional argument, by position or name; *value stays when it is absent. */
+static int optional_argument(PyObject **value, const char *name, const char *argument, PyObject *args, PyObject *kwargs)
+{
+    Py_ssize_t nargs = PyTuple_GET_SIZE(args), at = 0;
+    PyObject *key, *given;
+
+    if (nargs > 1) {
+        PyErr_Format(PyExc_TypeError, "%s() takes from 0 to 1 positional arguments but %zd were given", name, nargs);
+        return -1;
+    }
+    if (nargs)
+        *value = PyTuple_GET_ITEM(args, 0);
+    while (kwargs && PyDict_Next(kwargs, &at, &key, &given)) {
+        bool known = PyUnicode_CompareWithASCIIString(key, argument) == 0;
+
+        if (!known || nargs) {
+            PyErr_Format(PyExc_TypeError,
+                         known ? "%s() got multiple values for argument '%U'"
+                               : "%s() got an unexpected keyword argument '%U'",
+                         name, key);
+            return -1;
+        }
+        *value = given;
+    }
+    return 0;
+}
+
 static PyObject *requires_grad_inplace(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"requires_grad", NULL};
     PyObject *on = Py_True;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", keywords, &on))
+    if (optional_argument(&on, "requires_grad_", "requires_grad", args, kwargs) < 0)
         return NULL;
     if (!PyBool_Check(on) && !mt_py_is_tensor(on) && mt_py_has_torch_function(on))
         return mt_py_method_override(self, "requires_grad_", &on, 1, NULL);

@@ -361,8 +361,9 @@ static int refuse_inference(const mt_tensor *t)
     if (MT_LIKELY(!t || !(t->flags & MT_FLAG_INFERENCE)))
         return 0;
     return mt_error_set(MT_ERR_RUNTIME,
-                        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
-                        "to get a normal tensor before doing inplace update.");
+                        "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone "
+                        "to get a normal tensor before doing inplace update."
+                        "See https://github.com/pytorch/rfcs/pull/17 for more details.");
 }
 
 int mt_tensor_check_written(const mt_tensor *t)

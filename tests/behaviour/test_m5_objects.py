@@ -514,3 +514,54 @@ def test_profiler_names(torch):
     )
     assert prof.self_cpu_time_total >= 0
     assert torch.profiler is not None if hasattr(torch, "profiler") else True
+
+
+@pytest.mark.item("M5.60")
+def test_changed_tensors_are_named_by_their_type(torch):
+    for dtype, name in (
+        ("float32", "torch.FloatTensor"),
+        ("float64", "torch.DoubleTensor"),
+        ("float16", "torch.HalfTensor"),
+        ("bfloat16", "CPUBFloat16Type"),
+        ("complex64", "CPUComplexFloatType"),
+        ("complex128", "CPUComplexDoubleType"),
+    ):
+        y = torch.ones(2, dtype=getattr(torch, dtype), requires_grad=True) * 1
+        z = y * y
+        y.add_(1)
+        with pytest.raises(RuntimeError) as e:
+            z.sum().abs().backward()
+        assert "modified by an inplace operation: [%s [2]]" % name in str(e.value)
+
+
+@pytest.mark.item("M5.03")
+def test_texts_of_refusals(torch):
+    x = torch.ones(2, requires_grad=True)
+    for call, text in (
+        (lambda: x.requires_grad_(True, 1), "takes from 0 to 1 positional arguments but 2 were given"),
+        (lambda: x.requires_grad_(foo=1), "got an unexpected keyword argument 'foo'"),
+        (
+            lambda: x.requires_grad_(True, requires_grad=True),
+            "got multiple values for argument 'requires_grad'",
+        ),
+    ):
+        with pytest.raises(TypeError) as e:
+            call()
+        assert str(e.value) == "requires_grad_() " + text
+    for name, text in (
+        ("requires_grad", "requires_grad must be a bool"),
+        ("data", "Deleting tensor data is not allowed. Delete tensor instead!"),
+        ("_backward_hooks", "Deletion of _backwards_hooks not allowed!"),
+    ):
+        with pytest.raises(RuntimeError) as e:
+            delattr(x, name)
+        assert str(e.value) == text
+    with torch.inference_mode():
+        y = torch.ones(2)
+    with pytest.raises(RuntimeError) as e:
+        y.add_(1)
+    assert str(e.value) == (
+        "Inplace update to inference tensor outside InferenceMode is not allowed."
+        "You can make a clone to get a normal tensor before doing inplace update."
+        "See https://github.com/pytorch/rfcs/pull/17 for more details."
+    )
