@@ -172,6 +172,7 @@ static int fits(const mt_arg_spec *spec, const mt_op *op, PyObject *value)
     int rc;
 
     b.n_tensors = b.n_objects = b.n_blocks = b.n_ints = 0;
+    b.tensor_as_number = false;
     mt_py_overloads_init(&b.overloads);
     mt_call_init(&b.call, op, MT_VARIANT_FUNCTION);
     rc = mt_bind_value(&b, spec, &b.call.arg[spec->index], value);

@@ -150,5 +150,14 @@ PyBufferProcs *mt_py_tensor_buffer(void);
 
 /* A flag of our own beside METH_NOARGS and its like, which Python ignores: PyTorch's lists in torch.overrides leave the method out. */
 #define MT_PY_UNLISTED 0x40000000
+/* Another. CPython since 3.11 specialises calls of METH_FASTCALL methods, and such a call without any argument, as
+   `cls.abs()` where tensors came before, reads the receiver from beyond the stack. Flags that it does not know keep the
+   specialisation away. Every such method of a type must have it. */
+#define MT_PY_GENERIC 0x20000000
+static inline void mt_py_set_generic(PyMethodDef *def)
+{
+    if (def->ml_flags & METH_FASTCALL)
+        def->ml_flags |= MT_PY_GENERIC;
+}
 
 #endif

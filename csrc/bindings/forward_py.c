@@ -78,7 +78,7 @@ static PyObject *transform_exit(PyObject *o, PyObject *const *args, Py_ssize_t n
 
 static PyMethodDef transform_methods[] = {
     {"__enter__", transform_enter, METH_NOARGS, NULL},
-    {"__exit__", (PyCFunction)(void (*)(void))transform_exit, METH_FASTCALL, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))transform_exit, METH_FASTCALL | MT_PY_GENERIC, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -366,7 +366,7 @@ static PyObject *py_new_with_weak_ptr(PyObject *unused, PyObject *number)
     return weak ? referent(weak) : NULL;
 }
 
-#define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
+#define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS | MT_PY_GENERIC
 
 PyMethodDef mt_py_storage_methods[] = {
     {"nbytes", py_nbytes, METH_NOARGS, "nbytes() -> int"},

@@ -400,6 +400,7 @@ static int add_all(PyMethodDef *defs)
             o = function ? PyStaticMethod_New(function) : NULL;
             Py_XDECREF(function);
         } else {
+            mt_py_set_generic(def);
             o = PyDescr_NewMethod(&mt_Storage_Type, def);
         }
         if (o)

@@ -246,7 +246,7 @@ static PyObject *base_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 }
 
 static PyMethodDef base_methods[] = {
-    {"__setattr__", (PyCFunction)(void (*)(void))tensor_setattr, METH_FASTCALL | MT_PY_UNLISTED,
+    {"__setattr__", (PyCFunction)(void (*)(void))tensor_setattr, METH_FASTCALL | MT_PY_GENERIC | MT_PY_UNLISTED,
      "__setattr__($self, name, value, /)\n--\n\nImplement setattr(self, name, value)."},
     {"__delattr__", tensor_delattr, METH_O | MT_PY_UNLISTED,
      "__delattr__($self, name, /)\n--\n\nImplement delattr(self, name)."},
@@ -421,8 +421,12 @@ static PyMethodDef functions[] = {
 static int add_methods(PyTypeObject *type, PyMethodDef *defs)
 {
     for (PyMethodDef *def = defs; def->ml_name; def++) {
-        PyObject *method = PyDescr_NewMethod(type, def);
-        int rc = method ? PyDict_SetItemString(type->tp_dict, def->ml_name, method) : -1;
+        PyObject *method;
+        int rc;
+
+        mt_py_set_generic(def);
+        method = PyDescr_NewMethod(type, def);
+        rc = method ? PyDict_SetItemString(type->tp_dict, def->ml_name, method) : -1;
 
         Py_XDECREF(method);
         if (rc < 0)
