@@ -243,6 +243,7 @@ static PyTypeObject NoGrad_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._NoGrad",
     .tp_basicsize = sizeof(grad_guard),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_doc = "_NoGrad()\n--\n\nThe base of torch.no_grad.",
     .tp_methods = guard_methods,
     .tp_new = guard_new,
 };
@@ -251,6 +252,7 @@ static PyTypeObject EnableGrad_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "minitorch._C._EnableGrad",
     .tp_basicsize = sizeof(grad_guard),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_doc = "_EnableGrad(orig_func=None)\n--\n\nThe base of torch.enable_grad.",
     .tp_methods = guard_methods,
     .tp_new = guard_new,
 };

@@ -59,6 +59,19 @@ class GradScaler:
     >>> scaler.update()
     >>> weight.grad, weight.data
     (tensor([1., 1.]), tensor([0.5000, 0.5000]))
+
+    Clipping sees gradients that are divided already:
+
+    >>> optimizer.zero_grad()
+    >>> with torch.autocast("cpu", dtype=torch.float16):
+    ...     loss = torch.nn.functional.linear(torch.ones(1, 2), weight).sum()
+    >>> scaler.scale(loss).backward()
+    >>> scaler.unscale_(optimizer)
+    >>> norm = torch.nn.utils.clip_grad_norm_([weight], 1.0)
+    >>> scaler.step(optimizer)
+    >>> scaler.update()
+    >>> weight.grad
+    tensor([0.7071, 0.7071])
     """
 
     def __init__(

@@ -70,7 +70,17 @@ def backward(
     inputs=None)
 
     Adds the gradients of `tensors`, weighted by `grad_tensors`, to `.grad` of the leaves they depend on, or
-    of `inputs` only.  The graph is freed unless `retain_graph` (default: `create_graph`) is set.
+    of `inputs` only.  The graph is freed unless `retain_graph` (default: `create_graph`) is set; with `create_graph`
+    the gradients can be differentiated themselves.  `grad_tensors` have the shapes of `tensors`; one may be None for a
+    tensor of one element.  RuntimeError for tensors that nothing recorded, weights of another shape, a graph that
+    was freed, saved tensors that were changed in place.
+
+    Example::
+
+        >>> x = torch.tensor([1., 2.], requires_grad=True)
+        >>> torch.autograd.backward([x * x, 3 * x], [torch.ones(2), torch.ones(2)])
+        >>> x.grad
+        tensor([5., 7.])
     """
     if grad_variables is not None:
         import warnings
@@ -121,7 +131,10 @@ def grad(
     allow_unused=None, is_grads_batched=False, materialize_grads=False) -> tuple of Tensors
 
     The gradients of `outputs`, weighted by `grad_outputs`, with respect to `inputs`; no `.grad` is touched.
-    A dict of inputs gives a dict.
+    A dict of inputs gives a dict.  `retain_graph` and `create_graph`: as for backward.  An input that the outputs do not
+    depend on is a RuntimeError, unless `allow_unused` is set, which gives None for it, or `materialize_grads`, which gives
+    zeros.  With `is_grads_batched` the first dimension of each of `grad_outputs` counts several weights, and that of the
+    results their gradients.  Other errors: as of backward.
 
     Example::
 

@@ -157,7 +157,25 @@ class Function(_SingleLevelFunction):
 
     A subclass has static methods `forward(ctx, *args)` and `backward(ctx, *grads)`; or `forward(*args)` and
     `setup_context(ctx, inputs, output)`.  backward gets one gradient for each output and returns one for each input (None
-    for inputs that need none, see `ctx.needs_input_grad`).  It is used through `apply`.
+    for inputs that need none, see `ctx.needs_input_grad`).  It is used through `apply`.  RuntimeError when backward gives
+    another number of gradients, or one of another shape.
+
+    Example::
+
+        >>> class Cube(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x**3
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 3 * x**2 * grad
+        >>> x = torch.tensor([1., 2.], requires_grad=True)
+        >>> Cube.apply(x).sum().backward()
+        >>> x.grad
+        tensor([ 3., 12.])
     """
 
     def __init__(self, *args, **kwargs):

@@ -392,7 +392,11 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     """jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy='reverse-mode')
 
     All derivatives of the outputs with respect to the inputs: for a tensor in and out a tensor of the shape
-    of the output followed by that of the input; nested tuples, outputs first, for tuples.
+    of the output followed by that of the input; nested tuples, outputs first, for tuples.  `create_graph`: the result can be
+    differentiated (reverse mode only).  `strict`: an output that does not depend on an input is a RuntimeError, not zeros.
+    `strategy`: "reverse-mode", a backward pass per element of the output, or "forward-mode", a tangent per element of
+    the input, for which PyTorch asks for `vectorize`; that changes nothing else here.  TypeError for a func that gives no
+    tensors.
 
     Example::
 

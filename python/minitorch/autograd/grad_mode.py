@@ -20,7 +20,7 @@ class _Decorator:
 
 
 class no_grad(_C._NoGrad, _Decorator):
-    """no_grad(orig_func=None)
+    """no_grad()
 
     Context manager and decorator: operations inside are not recorded for gradients.
 
@@ -92,7 +92,7 @@ class set_grad_enabled(_Decorator):
 class inference_mode(_Decorator):
     """inference_mode(mode=True)
 
-    Like no_grad, and tensors made inside carry no version counter: they can never take part in recording.
+    Like no_grad, and tensors made inside carry no version counter: what would have to save them for a gradient refuses (RuntimeError).
 
     Example::
 

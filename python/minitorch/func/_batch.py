@@ -19,7 +19,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     `in_dims`: the dimension of each argument to go along, None for arguments that are the same for all; an int for all, or a
     structure like the arguments.  `out_dims`: where the dimension stands in the results.  Examples are computed one after
     the other, which is no faster than a loop.  `randomness`: "error" forbids random numbers (RuntimeError), "same"
-    gives every example the same, "different" its own.  ValueError for dimensions that do not fit.
+    gives every example the same, "different" its own.  `chunk_size` must be positive and changes nothing.
+    Unlike in PyTorch, `func` may look at values (`.item()`, `if`): a program that does will not run there.  ValueError for dimensions that do not fit.
 
     Example::
 

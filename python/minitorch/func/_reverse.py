@@ -261,7 +261,8 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     """jacrev(func, argnums=0, *, has_aux=False, chunk_size=None) -> function that gives the Jacobian of func.
 
     By one backward pass per element of the output.  Its size is that of the output followed by that of the argument;
-    nests of outputs outside, nests of arguments inside.
+    nests of outputs outside, nests of arguments inside.  `argnums`: the argument, or a tuple of several.  `chunk_size`: how many
+    backward passes PyTorch would make at once; here it must only be positive (ValueError).
 
     Example::
 
