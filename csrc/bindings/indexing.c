@@ -485,6 +485,21 @@ static PyObject *get_int(mt_tensor *t, int64_t i)
     return mt_py_wrap(w.view);
 }
 
+/* x[...] and x[:] give a new view object. */
+static int whole(mt_tensor **out, mt_tensor *t, PyObject *key)
+{
+    Py_ssize_t start, stop, step;
+    int64_t first, end;
+
+    if (!PySlice_Check(key))
+        return mt_alias(out, t);
+    if (PySlice_Unpack(key, &start, &stop, &step) < 0)
+        return -1;
+    first = start;
+    end = stop;
+    return mt_slice(out, t, 0, &first, &end, step);
+}
+
 static PyObject *tensor_getitem(PyObject *self, PyObject *key)
 {
     mt_tensor *t = mt_py_impl(self), *out = NULL;
@@ -501,8 +516,8 @@ static PyObject *tensor_getitem(PyObject *self, PyObject *key)
     if (walk_index(&w, t, key) < 0)
         return NULL;
     if (w.n_index == 0) {
-        if (w.view == t) { /* x[...] and x[:] give a new view object */
-            rc = mt_alias(&out, t);
+        if (w.view == t) {
+            rc = whole(&out, t, key);
             walk_clear(&w);
             return rc < 0 ? mt_py_raise() : mt_py_wrap(out);
         }

@@ -152,7 +152,8 @@ static int vector_by_matrix(mt_tensor **out, mt_tensor *vec, mt_tensor *mat)
 
     MT_TRY(mt_unsqueeze(&row, vec, 0));
     MT_TRY(mt_mm(&product, row, mat));
-    MT_TRY(mt_squeeze_dim(out, product, 0));
+    MT_TRY(mt_squeeze_dim_inplace(product, 0)); /* in place: the result is no view */
+    *out = mt_tensor_move(&product);
     rc = 0;
 fail:
     mt_tensor_clear(&row);

@@ -60,6 +60,12 @@ int mt_view_view(mt_tensor **out, mt_tensor *self, mt_ints size)
     return mt_tensor_new_view(out, self, size.n, new_size, stride, self->offset);
 }
 
+/* Of strides that fit, which reshape has found. */
+int mt_view_reshape_alias(mt_tensor **out, mt_tensor *self, mt_ints size, mt_ints stride)
+{
+    return mt_tensor_new_view(out, self, size.n, size.data, stride.data, self->offset);
+}
+
 /* Shares the storage but is no view of self: for results that nobody else can see. */
 int mt_impl_unsafe_view(mt_tensor **out, mt_tensor *self, mt_ints size)
 {
@@ -88,7 +94,9 @@ int mt_impl_reshape(mt_tensor **out, mt_tensor *self, mt_ints shape)
         return too_many_dims(shape.n);
     MT_TRY(mt_shape_infer(size, shape.data, shape.n, self->numel));
     if (mt_shape_view_strides(stride, self, shape.n, size))
-        return mt_view(out, self, (mt_ints){size, shape.n});
+        return mt_tensor_is_contiguous(self)
+                   ? mt_view(out, self, (mt_ints){size, shape.n})
+                   : mt_reshape_alias(out, self, (mt_ints){size, shape.n}, (mt_ints){stride, shape.n});
     MT_TRY(mt_clone(&copy, self, MT_FORMAT_CONTIGUOUS));
     MT_TRY(mt_unsafe_view(out, copy, (mt_ints){size, shape.n}));
     rc = 0;

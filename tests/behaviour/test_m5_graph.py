@@ -25,6 +25,14 @@ ClampBackward0: x.clamp(x.detach() - 1, x.detach())
 LerpBackward0: x.lerp(x, 0.5)
 LerpBackward1: x.lerp(x, x)
 MulBackward0: torch.outer(v, v)
+SliceBackward0: v[:]
+SliceBackward0: v[:100]
+AliasBackward0: v[...]
+AliasBackward0: x[:, :]
+ViewBackward0: v.reshape(-1)
+ReshapeAliasBackward0: x.t().reshape(x.t().shape)
+ReshapeAliasBackward0: v[::2].reshape(-1)
+SqueezeBackward4: v @ v[:, None].expand(len(v), 2)
 SumBackward0: x.sum()
 MeanBackward0: x.mean()
 ProdBackward0: x.prod()

@@ -266,6 +266,7 @@ SPECIAL = {
     "fill.Scalar": [((S(2, 3), 1.5), {})],
     "complex": [((S(3), T(3)), {})],
     "polar": [((T(3), S(3)), {})],
+    "_reshape_alias": [((T(4), [2, 2], [2, 1]), {})],
     "_to_copy": [((S(2, 3),), {"dtype": torch.float32})],
 }
 # fmt: on
