@@ -309,3 +309,19 @@ class ExceptionWrapper:
         except Exception:
             raise RuntimeError(text) from None
         raise exception
+
+
+def _flatten_dense_tensors(tensors):
+    """_flatten_dense_tensors(tensors) -> Tensor: all elements one after the other."""
+    flat = [tensor.contiguous().view(-1) for tensor in tensors]
+    return flat[0] if len(flat) == 1 else torch.cat(flat)
+
+
+def _unflatten_dense_tensors(flat, tensors):
+    """_unflatten_dense_tensors(flat, tensors) -> tuple of Tensors: views of `flat` shaped like `tensors`, in order."""
+    parts, at = [], 0
+    for tensor in tensors:
+        n = tensor.numel()
+        parts.append(flat.narrow(0, at, n).view(tensor.size()) if n else flat.new_empty(tensor.size()))
+        at += n
+    return tuple(parts)

@@ -147,3 +147,25 @@ def test_numbers_leave_the_graph_with_a_word(torch, first):
         "Consider using tensor.detach() first.",
         "1",
     ], done.stderr
+
+
+@pytest.mark.item("M5.83")
+def test_small_private_names(torch):
+    """Names with an underscore that libraries use."""
+    utils, graph, modes = torch._utils, torch.autograd.graph, torch.autograd.grad_mode
+    flat = utils._flatten_dense_tensors([torch.ones(2, 2).t(), torch.zeros(1)])
+    assert flat.tolist() == [1, 1, 1, 1, 0]
+    like = [torch.ones(2, 2), torch.ones(0, 3), torch.tensor(1.0)]
+    parts = utils._unflatten_dense_tensors(torch.arange(5.0), like)
+    assert type(parts) is tuple and [p.tolist() for p in parts] == [[[0, 1], [2, 3]], [], 4]
+    x = torch.ones(2, requires_grad=True)
+    assert graph._get_grad_fn_or_grad_acc(x) is (x * 1).grad_fn.next_functions[0][0]
+    with pytest.raises(AssertionError, match="Expected gradient function to be set"):
+        graph._get_grad_fn_or_grad_acc(torch.ones(1))
+    assert graph.save_on_cpu.__module__ == graph.__name__
+    context = modes._enter_inference_mode(True)
+    assert torch.is_inference_mode_enabled()
+    modes._exit_inference_mode(context)
+    assert not torch.is_inference_mode_enabled()
+    y = x * x
+    assert isinstance(y.grad_fn._raw_saved_self, torch.autograd.SavedTensor)

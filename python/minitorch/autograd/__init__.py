@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 _has_torch_function = _C._has_torch_function
+SavedTensor = _C._SavedTensor
 
 
 def _is_one(value):

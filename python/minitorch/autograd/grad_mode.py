@@ -122,6 +122,18 @@ class inference_mode(_Decorator):
         return self.__class__(self.mode)
 
 
+def _enter_inference_mode(mode):
+    """_enter_inference_mode(mode): what _exit_inference_mode takes to end it."""
+    context = _C._InferenceMode(mode)
+    context.__enter__()
+    return context
+
+
+def _exit_inference_mode(mode):
+    """_exit_inference_mode(mode): ends what _enter_inference_mode began."""
+    mode.__exit__(None, None, None)
+
+
 class _switch(_Decorator):
     """A state that is set at once and put back at the end of a `with` block or decorated call."""
 

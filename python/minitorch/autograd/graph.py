@@ -95,13 +95,15 @@ class GradientEdge(
     __slots__ = ()
 
 
-def _node_of(t):
+def _get_grad_fn_or_grad_acc(t):
     """The node that a gradient of a tensor, or of an edge, arrives at."""
     if isinstance(t, GradientEdge):
         return t.node
     if t.requires_grad and t.grad_fn is None:
         with torch.enable_grad():
             return t.view_as(t).grad_fn.next_functions[0][0]
+    if t.grad_fn is None:
+        raise AssertionError("Expected gradient function to be set")
     return t.grad_fn
 
 
@@ -121,7 +123,7 @@ def get_gradient_edge(tensor):
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
-    node, token = _node_of(tensor), None
+    node, token = _get_grad_fn_or_grad_acc(tensor), None
     if isinstance(node, _C._FunctionBase):  # its Python object does not keep the graph
         with torch.enable_grad():
             token = tensor.view_as(tensor).grad_fn
@@ -152,7 +154,7 @@ def _this_run():
 
 
 def _hook_for_all(tensors, fn):
-    nodes, runs, lock = [_node_of(t) for t in tensors], {}, threading.Lock()
+    nodes, runs, lock = [_get_grad_fn_or_grad_acc(t) for t in tensors], {}, threading.Lock()
     if None in nodes:
         raise AssertionError("Expected gradient function to be set: a tensor requires no gradient")
 
@@ -258,6 +260,7 @@ def __getattr__(name):
     from minitorch.autograd import _saved_hooks
 
     value = getattr(_saved_hooks, name)
+    value.__module__ = __name__
     globals()[name] = value
     return value
 
