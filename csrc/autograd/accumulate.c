@@ -219,6 +219,13 @@ int mt_accumulate(mt_tensor *variable, mt_tensor **grad, bool keep)
     return rc;
 }
 
+int mt_accumulate_leaf(mt_tensor *variable, mt_tensor **grad, bool keep)
+{
+    if (MT_UNLIKELY(variable->autograd && variable->autograd->grad_fn))
+        return mt_error_set(MT_ERR_RUNTIME, "leaf variable has been moved into the graph interior");
+    return mt_tensor_requires_grad(variable) ? mt_accumulate(variable, grad, keep) : 0;
+}
+
 /* --- the node --- */
 
 static const char *accumulate_name(const mt_node *n)
@@ -227,13 +234,13 @@ static const char *accumulate_name(const mt_node *n)
     return "torch::autograd::AccumulateGrad";
 }
 
-/* Called as a function from Python; the engine goes straight to mt_accumulate. */
+/* Called as a function from Python; the engine goes straight to mt_accumulate_leaf. */
 static int accumulate_run(mt_node *n, mt_tensor *const *grads, mt_tensor **out)
 {
     mt_tensor *g = grads[0];
 
     (void)out;
-    return g ? mt_accumulate(n->data, &g, true) : 0;
+    return g ? mt_accumulate_leaf(n->data, &g, true) : 0;
 }
 
 static void accumulate_destroy(mt_node *n)

@@ -103,6 +103,7 @@ typedef struct mt_hook_frame {
 typedef struct mt_hook_ops {
     int (*run)(void *ctx, mt_hook_frame *frame);
     void (*destroy)(void *ctx);
+    void (*hold)(void *ctx); /* the context gets another owner; NULL: it has one only */
 } mt_hook_ops;
 
 struct mt_hook {

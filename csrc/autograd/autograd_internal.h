@@ -37,6 +37,9 @@ typedef struct mt_short_name {
 } mt_short_name;
 const char *mt_node_short_name(mt_short_name *out, const mt_node *n);
 
+/* hooks.c: t, which is about to lose its history, keeps the hooks of its value as those of a leaf. */
+int mt_hooks_keep(mt_tensor *t);
+
 /* saved.c: drops everything, plain values too. */
 void mt_node_free_saved(mt_node *n);
 
@@ -86,6 +89,8 @@ void *mt_turn_take(const void *key, int64_t numel);
 void mt_turn_give(void *turn);
 /* Adds *grad to variable.grad; may take *grad over. `keep`: somebody looks at *grad later. */
 int mt_accumulate(mt_tensor *variable, mt_tensor **grad, bool keep);
+/* The same for the variable of an accumulator, which may have changed: nothing when it needs no gradient any more. */
+int mt_accumulate_leaf(mt_tensor *variable, mt_tensor **grad, bool keep);
 int mt_gradient_sum(mt_tensor **out, mt_tensor *a, mt_tensor *b);
 int mt_gradient_clone(mt_tensor **out, mt_tensor *g);
 /* Sum of two gradients on their way; *slot is non-NULL. Consumes *grad. */

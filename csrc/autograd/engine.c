@@ -171,7 +171,7 @@ static int run_leaf(mt_node *n, mt_hook_frame *frame)
     mt_hook *of_leaf;
     bool keep = n->hooks && mt_hook_find(n->hooks, NULL, MT_HOOK_POST, 0);
 
-    if (frame->grads[0] && mt_tensor_requires_grad(variable) && mt_accumulate(variable, &frame->grads[0], keep) < 0)
+    if (frame->grads[0] && mt_accumulate_leaf(variable, &frame->grads[0], keep) < 0)
         return -1;
     of_leaf = leaf_hooks(n);
     if (of_leaf) {

@@ -147,6 +147,21 @@ int mt_autograd_add_idle_hook(mt_tensor *t, mt_hook_kind kind, const mt_hook_ops
     return add(&m->hooks, kind, 0, ops, ctx);
 }
 
+int mt_hooks_keep(mt_tensor *t)
+{
+    mt_autograd *m = t->autograd;
+    mt_hook *h = NULL;
+
+    while ((h = mt_hook_find(m->grad_fn->hooks, h, MT_HOOK_TENSOR, m->output_nr))) {
+        if (!h->ops->hold)
+            continue;
+        if (add(&m->hooks, MT_HOOK_TENSOR, 0, h->ops, h->ctx) < 0)
+            return -1;
+        h->ops->hold(h->ctx);
+    }
+    return 0;
+}
+
 int mt_autograd_retain_grad(mt_tensor *t)
 {
     mt_autograd *m;

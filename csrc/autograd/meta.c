@@ -67,6 +67,34 @@ void mt_autograd_free(mt_autograd *m)
     mt_pool_put(&meta_pool, m);
 }
 
+/* The accumulator that a live graph has of t, or NULL. */
+static mt_node *own_accumulator(const mt_tensor *t)
+{
+    const mt_autograd *m = t->autograd;
+
+    return m && !m->idle_accumulator && !m->shares_accumulator ? m->accumulator : NULL;
+}
+
+/* The graph goes on with what it knows of t. */
+static int keep_description(mt_node *accumulator, mt_tensor *t)
+{
+    mt_dtype dtype = (mt_dtype)mt_node_input(accumulator, 0).dtype;
+
+    if (accumulator->flags & MT_NODE_OWN_INPUT)
+        return 0;
+    if (mt_node_replace_inputs(accumulator, &t, 1) < 0)
+        return -1;
+    accumulator->input[0].dtype = (uint8_t)dtype;
+    return 0;
+}
+
+static int before_reshape(mt_tensor *t, int ndim, const int64_t *size)
+{
+    mt_node *n = own_accumulator(t);
+
+    return n && !mt_shape_equal(t->ndim, t->size, ndim, size) ? keep_description(n, t) : 0;
+}
+
 static int check_inplace(mt_tensor *t)
 {
     return mt_autograd_check_inplace(t, true);
@@ -75,6 +103,7 @@ static int check_inplace(mt_tensor *t)
 void mt_autograd_init(void)
 {
     mt_autograd_destroy = destroy_meta;
+    mt_autograd_before_reshape = before_reshape;
     mt_inplace_check = check_inplace;
     mt_forward_dispatch = mt_forward_call;
 }
@@ -272,21 +301,15 @@ static inline int find_accumulator(mt_node **out, mt_tensor *t)
 
 int mt_autograd_before_set_data(mt_tensor *t, const mt_tensor *from)
 {
-    mt_autograd *m = t->autograd;
-    mt_node *n = m && !m->idle_accumulator && !m->shares_accumulator ? m->accumulator : NULL;
+    mt_node *n = own_accumulator(t);
     bool other_kind = t->dtype != from->dtype || !mt_device_equal(t->device, from->device);
 
     if (!n || (!other_kind && mt_shape_equal(t->ndim, t->size, from->ndim, from->size)))
         return 0;
-    if (!(n->flags & MT_NODE_OWN_INPUT)) {
-        mt_dtype dtype = (mt_dtype)mt_node_input(n, 0).dtype;
-
-        if (mt_node_replace_inputs(n, &t, 1) < 0)
-            return -1;
-        n->input[0].dtype = (uint8_t)dtype;
-    }
+    if (keep_description(n, t) < 0)
+        return -1;
     if (other_kind)
-        m->accumulator = NULL;
+        t->autograd->accumulator = NULL;
     return 0;
 }
 
@@ -368,6 +391,8 @@ int mt_autograd_detach_inplace(mt_tensor *t)
                "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
                "function in torch/optim/optimizer.py as the solution.");
     if (m && !mt_thread.inference_mode) {
+        if (m->grad_fn)
+            MT_TRY(mt_hooks_keep(t));
         if (m->dual)
             mt_forward_drop(t);
         if (m->retains_grad && m->grad_fn)

@@ -13,6 +13,11 @@ static void destroy_dict(void *ctx)
     Py_DECREF((PyObject *)ctx);
 }
 
+static void hold_dict(void *ctx)
+{
+    Py_INCREF((PyObject *)ctx);
+}
+
 /* --- what a hook gives back --- */
 
 /* The name of a hook for messages, a new reference; never an error. */
@@ -234,10 +239,10 @@ static int run_post(void *ctx, mt_hook_frame *frame)
     return for_each(ctx, frame, call_post_hook);
 }
 
-const mt_hook_ops mt_py_tensor_dict_hook = {run_tensor, destroy_dict};
-const mt_hook_ops mt_py_accumulate_dict_hook = {run_accumulate, destroy_dict};
-const mt_hook_ops mt_py_pre_dict_hook = {run_pre, destroy_dict};
-const mt_hook_ops mt_py_post_dict_hook = {run_post, destroy_dict};
+const mt_hook_ops mt_py_tensor_dict_hook = {run_tensor, destroy_dict, hold_dict};
+const mt_hook_ops mt_py_accumulate_dict_hook = {run_accumulate, destroy_dict, hold_dict};
+const mt_hook_ops mt_py_pre_dict_hook = {run_pre, destroy_dict, hold_dict};
+const mt_hook_ops mt_py_post_dict_hook = {run_post, destroy_dict, hold_dict};
 
 /* --- callbacks at the end of a run --- */
 

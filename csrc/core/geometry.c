@@ -144,6 +144,8 @@ int mt_tensor_set_geometry(mt_tensor *t, int ndim, const int64_t *size, const in
 {
     int64_t *dims;
 
+    if (MT_UNLIKELY(t->autograd != NULL) && mt_autograd_before_reshape(t, ndim, size) < 0)
+        return -1;
     if (new_dims(&dims, ndim) < 0)
         return -1;
     put_dims(t, dims, ndim, size, stride, offset);

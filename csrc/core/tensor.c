@@ -19,6 +19,7 @@ static mt_pool version_pool = MT_POOL_INIT(sizeof(mt_version), KEEP_FREE);
 
 mt_wrapper_hooks mt_wrapper;
 void (*mt_autograd_destroy)(mt_autograd *meta);
+int (*mt_autograd_before_reshape)(mt_tensor *t, int ndim, const int64_t *size);
 
 /* --- building blocks --- */
 

@@ -77,6 +77,8 @@ typedef struct mt_tensor {
 /* --- lifetime --- */
 
 extern void (*mt_autograd_destroy)(mt_autograd *meta); /* installed by autograd */
+/* Likewise: t, which has metadata, is about to get another shape. */
+extern int (*mt_autograd_before_reshape)(mt_tensor *t, int ndim, const int64_t *size);
 
 void mt_tensor_destroy(mt_tensor *t);
 

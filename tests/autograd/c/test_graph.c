@@ -181,8 +181,8 @@ static void forget(void *ctx)
     live_contexts--;
 }
 
-static const mt_hook_ops tracing = {trace_hook, forget}, scaling = {scale_hook, forget},
-                         failing = {failing_hook, forget};
+static const mt_hook_ops tracing = {trace_hook, forget, NULL}, scaling = {scale_hook, forget, NULL},
+                         failing = {failing_hook, forget, NULL};
 
 static void test_hooks(void)
 {
@@ -258,7 +258,7 @@ static int queueing_hook(void *ctx, mt_hook_frame *frame)
 
 static void test_nested(void)
 {
-    static const mt_hook_ops nesting = {nested_hook, NULL}, queueing = {queueing_hook, NULL};
+    static const mt_hook_ops nesting = {nested_hook, NULL, NULL}, queueing = {queueing_hook, NULL, NULL};
     mt_tensor *x = leaf(1, SIZES(2)), *c = plain(1, SIZES(2)), *y = mul(x, c), *z = mul(y, c), *s = total(z);
     int left = 3;
     bool yes;
