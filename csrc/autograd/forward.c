@@ -317,7 +317,8 @@ int mt_forward_unpack(mt_tensor **primal, mt_tensor **tangent, mt_tensor *dual, 
 
     *primal = *tangent = NULL;
     MT_REQUIRE(level == 0 || !(dual->keys & MT_KEYS_DUAL), MT_ERR_RUNTIME, "Invalid level given to _fw_primal");
-    MT_TRY(mt_forward_tangent(tangent, dual));
+    if (!(exclude & MT_KEYS_DUAL)) /* else this thread does not look at tangents */
+        MT_TRY(mt_forward_tangent(tangent, dual));
     MT_TRY(mt_view(primal, dual, mt_sizes_of(dual)));
     MT_TRY(mt_autograd_meta(&m, *primal));
     m->only_primal = 1;

@@ -153,7 +153,8 @@ static int check_plain(const outputs *o)
             return -1;
         }
     if (plain && plain != Py_None && !PyTuple_Check(plain)) {
-        PyErr_Format(PyExc_TypeError, "autograd internal error: expected tuple for non_differentiable, got %s",
+        PyErr_Format(PyExc_RuntimeError,
+                     "autograd internal error: non_differentiable attribute is expected to be a tuple but is %s",
                      Py_TYPE(plain)->tp_name);
         return -1;
     }
@@ -223,30 +224,19 @@ static int written_in_place(const outputs *o, Py_ssize_t i, Py_ssize_t input)
 
     if (!o->n)
         return without_gradient(o, i, input >= 0, true);
+    if (mt_tensor_requires_grad(t) && !(t->autograd && t->autograd->grad_fn)) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a leaf Variable that requires grad has been used in an in-place operation.");
+        return -1;
+    }
     if (input < 0 &&
         PyErr_WarnEx(PyExc_UserWarning,
                      "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have "
                      "been mutated should be passed to ctx.mark_dirty().",
                      1) < 0)
         return -1;
-    if (mt_tensor_requires_grad(t) && !(t->autograd && t->autograd->grad_fn)) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "a leaf Variable that requires grad has been used in an in-place operation.");
-        return -1;
-    }
-    if (mt_autograd_check_inplace(t, true) < 0)
+    if (mt_autograd_check_rebase(t, o->n) < 0 || mt_autograd_check_inplace(t, true) < 0)
         return mt_py_raise(), -1;
-    if (t->base && PyTuple_GET_SIZE(o->result) > 1) {
-        PyErr_SetString(
-            PyExc_RuntimeError,
-            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
-            "return more than one Tensor. If this is not supported by your current code, you should either "
-            "make sure the input is not a view (using .clone() for example) or make your Function only return "
-            "one Tensor (potentially splitting it into two Functions: one doing the inplace that returns a "
-            "single Tensor and a second one that does the other operations). You can ask on the forum "
-            "https://discuss.pytorch.org/ if you need help to do this change.");
-        return -1;
-    }
     if (input < 0 ? mt_autograd_set_history(t, o->n, (uint32_t)i) < 0
                   : mt_autograd_rebase(t, o->n, (uint32_t)i, edge_of(o->ctx, input)) < 0)
         return mt_py_raise(), -1;
@@ -325,7 +315,9 @@ static int save(const outputs *o)
     if (!list || list == Py_None)
         return 0;
     if (!PyTuple_Check(list)) {
-        PyErr_Format(PyExc_TypeError, "save_for_backward expects a tuple, got %s", Py_TYPE(list)->tp_name);
+        PyErr_Format(PyExc_RuntimeError,
+                     "autograd internal error: to_save attribute is expected to be a tuple but is %s",
+                     Py_TYPE(list)->tp_name);
         return -1;
     }
     n = PyTuple_GET_SIZE(list);

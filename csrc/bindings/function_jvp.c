@@ -107,26 +107,54 @@ static int check_size(const mt_tensor *t, const mt_tensor *tangent)
     return -1;
 }
 
-/* A view needs the same view of the tangent, what was written in place needs its own tangent. */
-static int check_kind(mt_tensor *t, mt_tensor *tangent, mt_tensor *of_input, bool written)
+static int refuse_copy(void)
 {
-    if (written && of_input && of_input != tangent) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "An inplace custom Function is not modifying the forward mode gradients inplace. If the "
-                        "forward is modifying an input inplace, then the jvp function must modify the corresponding "
-                        "gradient inplace.");
-        return -1;
-    }
+    PyErr_SetString(PyExc_RuntimeError,
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the "
+                    "forward is modifying an input inplace, then the jvp function must modify the corresponding "
+                    "gradient inplace.");
+    return -1;
+}
+
+static mt_tensor *root_of(mt_tensor *t)
+{
+    return t->base ? t->base : t;
+}
+
+/* The tangent of the input that t is a view of, or NULL. */
+static mt_tensor *tangent_below(const mt_tensor *t, PyObject *args, mt_tensor *const *tangents)
+{
+    for (Py_ssize_t i = 0; t->base && i < PyTuple_GET_SIZE(args); i++)
+        if (tangents[i] && root_of(mt_py_impl(PyTuple_GET_ITEM(args, i))) == t->base)
+            return tangents[i];
+    return NULL;
+}
+
+/* A view needs the same view of the tangent, what was written in place needs its own tangent. */
+static int check_kind(mt_tensor *t, mt_tensor *tangent, mt_tensor *of_input, mt_tensor *below, bool written)
+{
+    if (written && of_input && of_input != tangent)
+        return refuse_copy();
     if (!written && t->base && !tangent->base) {
         PyErr_SetString(PyExc_RuntimeError, "A custom Function's forward is returning a view (or an input as-is) but "
                                             "the jvp is not returning a view.");
         return -1;
     }
+    if (!written && below && root_of(below) != root_of(tangent)) {
+        PyErr_SetString(PyExc_RuntimeError, "A custom Function is returning a view but the jvp is not returning a view "
+                                            "of the given grad input.");
+        return -1;
+    }
+    if (!mt_dtype_is_differentiable((mt_dtype)tangent->dtype)) {
+        PyErr_Format(PyExc_RuntimeError, "Expected tangent to be floating point or complex, but jvp returned one of %s",
+                     mt_dtype_table[tangent->dtype].name);
+        return -1;
+    }
     return check_size(t, tangent);
 }
 
-static int set_tangent(PyObject *output, PyObject *item, mt_tensor *of_input, bool written, bool constant,
-                       Py_ssize_t at)
+static int set_tangent(PyObject *output, PyObject *item, mt_tensor *of_input, mt_tensor *below, bool written,
+                       bool constant, Py_ssize_t at)
 {
     mt_tensor *t, *tangent;
     int rc;
@@ -136,8 +164,10 @@ static int set_tangent(PyObject *output, PyObject *item, mt_tensor *of_input, bo
                      Py_TYPE(item)->tp_name, at);
         return -1;
     }
-    if (item == Py_None || !mt_py_is_tensor(output))
+    if (!mt_py_is_tensor(output) || (item == Py_None && !(written && of_input)))
         return 0;
+    if (item == Py_None)
+        return refuse_copy();
     t = mt_py_impl(output);
     tangent = mt_py_impl(item);
     if (constant || !mt_dtype_is_differentiable((mt_dtype)t->dtype)) {
@@ -148,7 +178,7 @@ static int set_tangent(PyObject *output, PyObject *item, mt_tensor *of_input, bo
             at);
         return -1;
     }
-    if (check_kind(t, tangent, of_input, written) < 0)
+    if (check_kind(t, tangent, of_input, below, written) < 0)
         return -1;
     if (written && of_input)
         return 0;
@@ -179,6 +209,7 @@ int mt_py_function_forward_mode(mt_py_function *ctx, PyObject *args, PyObject *o
         Py_ssize_t input = position(args, output);
 
         rc = set_tangent(output, PyTuple_GET_ITEM(result, i), input < 0 ? NULL : tangents[input],
+                         mt_py_is_tensor(output) ? tangent_below(mt_py_impl(output), args, tangents) : NULL,
                          position(ctx->dirty, output) >= 0, position(ctx->non_differentiable, output) >= 0, i);
     }
     mt_forward_set_enabled(true);

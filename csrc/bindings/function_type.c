@@ -144,29 +144,32 @@ static int unpack_gradients(mt_tensor **out, const mt_py_function *ctx, PyObject
     return 0;
 }
 
-/* A flag of the class that the user wrote; false on errors. */
-static bool class_flag(mt_py_function *ctx, const char *name)
+/* A flag of the class that the user wrote: 0, 1, or -1 with an exception. */
+static int class_flag(mt_py_function *ctx, const char *name)
 {
     PyObject *cls = PyObject_GetAttrString((PyObject *)ctx, "_forward_cls");
     PyObject *flag = cls ? PyObject_GetAttrString(cls, name) : NULL;
-    bool on = flag && PyObject_IsTrue(flag) == 1;
+    int on = flag == Py_True;
 
+    if (flag && !PyBool_Check(flag))
+        PyErr_Format(PyExc_RuntimeError, "%s must be a bool, got %s", name, Py_TYPE(flag)->tp_name);
+    if (!flag || !PyBool_Check(flag))
+        on = -1;
     Py_XDECREF(flag);
     Py_XDECREF(cls);
-    PyErr_Clear();
     return on;
 }
 
 /* Boxed: one list, the only owner of the gradients, so that backward can free them one by one. Consumes args. */
 static PyObject *call_backward(mt_py_function *ctx, PyObject *args)
 {
-    bool boxed = class_flag(ctx, "boxed_grads_call");
-    PyObject *apply = PyObject_GetAttrString((PyObject *)ctx, boxed ? "apply_boxed" : "apply");
-    PyObject *list = boxed ? PySequence_List(args) : NULL, *result = NULL;
+    int boxed = class_flag(ctx, "boxed_grads_call");
+    PyObject *apply = boxed < 0 ? NULL : PyObject_GetAttrString((PyObject *)ctx, boxed ? "apply_boxed" : "apply");
+    PyObject *list = apply && boxed ? PySequence_List(args) : NULL, *result = NULL;
 
     if (boxed) {
         Py_DECREF(args);
-        if (apply && list)
+        if (list)
             result = PyObject_CallFunctionObjArgs(apply, list, NULL);
         Py_XDECREF(list);
     } else {
@@ -318,9 +321,13 @@ static PyObject *unpack_saved(mt_node *n)
 static PyObject *clear_if_asked(PyObject *o, PyObject *unused)
 {
     mt_py_function *self = (mt_py_function *)o;
+    int clear = self->node.n ? class_flag(self, "clear_saved_tensors_on_access") : 0;
 
     (void)unused;
-    if (self->node.n && class_flag(self, "clear_saved_tensors_on_access")) {
+    if (clear < 0 && PyErr_ExceptionMatches(PyExc_RuntimeError))
+        return NULL;
+    PyErr_Clear(); /* a flag that cannot be read is off */
+    if (clear == 1 && self->node.n) {
         mt_node_release_saved(self->node.n);
         self->accessed = true;
     }
@@ -339,8 +346,13 @@ static PyObject *saved_tensors(PyObject *o, void *closure)
     if (!n && PyErr_Occurred())
         return NULL;
     tuple = unpack_saved(n);
-    if (tuple && n && n->n_saved)
-        Py_DECREF(clear_if_asked(o, NULL));
+    if (tuple && n && n->n_saved) {
+        PyObject *done = clear_if_asked(o, NULL);
+
+        if (!done)
+            Py_CLEAR(tuple);
+        Py_XDECREF(done);
+    }
     return tuple;
 }
 
