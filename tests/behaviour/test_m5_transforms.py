@@ -442,3 +442,32 @@ def test_names_of_blocks_are_texts(torch):
         assert "Expected a value of type '%s' for argument" % kind in str(e.value)
     with record("a", "b"), record("a", None):
         pass
+
+
+@pytest.mark.item("M5.113")
+def test_cotangents_that_are_no_tensors(torch):
+    x = torch.ones(2)
+    product = torch.func.vjp(torch.sin, x)[1]
+    for wrong, name in ((1, "int"), ("a", "str")):
+        with pytest.raises(TypeError, match="gradients can be either Tensors or None, but got " + name):
+            product(wrong)
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+        product(None)
+    assert torch.func.vjp(torch.sum, x)[1](None)[0].tolist() == [1, 1]
+
+
+@pytest.mark.item("M5.60")
+def test_versions_of_what_has_none(torch):
+    count = torch.autograd.graph.increment_version
+    x = torch.ones(2)
+    for wrong, text in (
+        (1, "expect a Iterable[Tensor] as input"),
+        ([x, 1], "expects each element of the iterable to be a tensor"),
+    ):
+        with pytest.raises(RuntimeError) as e:
+            count(wrong)
+        assert str(e.value) == "increment_version " + text
+    with torch.inference_mode():
+        y = torch.ones(1)
+    count([y, x])
+    assert x._version == 2

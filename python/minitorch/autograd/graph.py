@@ -16,15 +16,20 @@ def increment_version(tensor):
     """increment_version(tensor): counts an in-place change that was made behind the library's back.
 
     tensor: a Tensor, or an iterable of them. A value saved for backward and changed like this is then an error of backward
-    instead of a wrong gradient. RuntimeError for inference tensors, which have no counter.
+    instead of a wrong gradient. Nothing happens to inference tensors, which have no counter.
 
     >>> x = torch.zeros(2)
     >>> torch.autograd.graph.increment_version(x)
     >>> x._version
     1
     """
-    tensors = (tensor,) if isinstance(tensor, torch.Tensor) else tuple(tensor)
-    for t in tensors:
+    if not isinstance(tensor, torch.Tensor) and not hasattr(tensor, "__iter__"):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    for t in (tensor,) if isinstance(tensor, torch.Tensor) else tensor:
+        if not isinstance(t, torch.Tensor):
+            raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
+        if t.is_inference():
+            continue
         _C._unsafe_set_version_counter((t,), ((t._version + 1) % 2**32,))
 
 

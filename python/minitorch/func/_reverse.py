@@ -235,7 +235,7 @@ def vjp(func, *primals, has_aux=False):
                 "cotangents: %s, primal output: %s" % (type(cotangents), type(output))
             )
         mode = torch.is_grad_enabled() if create_graph is None else create_graph
-        weights = [plain(w) for w in flatten(cotangents)[0]]
+        weights = [plain(w) if isinstance(w, torch.Tensor) else w for w in flatten(cotangents)[0]]
         with torch.enable_grad():
             grads = grads_of(outputs, started, weights, retain_graph)
         result = rebuild(finish(grads, started, mode))
