@@ -191,11 +191,12 @@ static int bind_extra(mt_bind *b, const mt_py_func *f, PyObject *name, PyObject 
     return 0;
 }
 
-/* May the positional arguments from `first` on be one spread size list? */
+/* May the positional arguments from `first` on be one spread size list? Where they may, a list that overrides is asked. */
 static bool is_spread(const mt_op *op, int k, PyObject *const *args, Py_ssize_t first, Py_ssize_t nargs, int n_own)
 {
     return op->args[k].kind == MT_ARG_INTS && op->n_positional - n_own == 1 && k == n_own && nargs > first &&
-           !PyTuple_Check(args[first]) && !PyList_Check(args[first]) && args[first] != Py_None;
+           args[first] != Py_None && !PyTuple_CheckExact(args[first]) && !PyList_CheckExact(args[first]) &&
+           ((!PyTuple_Check(args[first]) && !PyList_Check(args[first])) || mt_py_has_torch_function(args[first]));
 }
 
 /* 1: bound, 0: does not fit, -1: Python exception. */
@@ -217,7 +218,8 @@ static int bind_overload(mt_bind *b, const mt_py_func *f, const mt_op *op, PyObj
 
         if (k < op->n_positional && at < nargs) {
             if (is_spread(op, k, args, at, nargs, n_own)) {
-                rc = mt_bind_spread(b, spec, args + at, nargs - at);
+                rc = PyTuple_Check(args[at]) || PyList_Check(args[at]) ? mt_py_overload_add(b, args[at])
+                                                                       : mt_bind_spread(b, spec, args + at, nargs - at);
                 if (rc != 1)
                     return rc;
                 at = nargs;
@@ -398,7 +400,8 @@ static int try_overload(mt_bind *b, const mt_py_func *f, int i, PyObject *self, 
     return rc;
 }
 
-/* The first overload that fits; one that takes a tensor for a number only if no other of as many arguments takes it as a tensor. */
+/* The first overload that fits; one that takes a tensor, or a number that overrides, for a number only if no other of as many
+   arguments takes it as a tensor. */
 static int choose_overload(mt_bind *b, const mt_py_func *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames)
 {

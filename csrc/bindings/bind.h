@@ -58,7 +58,7 @@ typedef struct mt_bind {
     mt_call call;
     int n_tensors, n_objects, n_ints, n_blocks;
     bool numbers_only;                    /* no tensor among the tensor arguments */
-    bool tensor_as_number;                /* a tensor where a number is expected */
+    bool tensor_as_number;                /* a tensor, or a number that overrides, for a number */
     int requires_grad;                    /* factories: -1 not given */
     PyObject *out;                        /* the out= argument, borrowed */
     mt_tensor *tensor[MT_BIND_MAX_TEMPS]; /* owned: wrapped numbers */

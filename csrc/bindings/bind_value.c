@@ -158,14 +158,24 @@ static int bind_tensors(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyOb
 
 /* --- numbers and lists of numbers --- */
 
+/* Is it a tensor, or a number whose class overrides? Another overload may take it as a tensor. */
+static bool stands_for_tensor(PyObject *value)
+{
+    return !PyLong_CheckExact(value) && !PyFloat_CheckExact(value) &&
+           (mt_py_is_tensor(value) || ((PyLong_Check(value) || PyFloat_Check(value) || PyComplex_Check(value)) &&
+                                       mt_py_has_torch_function(value)));
+}
+
 static int bind_scalar(mt_bind *b, mt_value *out, PyObject *value)
 {
     int rc;
 
     out->kind = MT_ARG_SCALAR;
     rc = mt_py_to_scalar(&out->v.scalar, value);
-    if (rc != 0)
+    if (rc != 0) {
+        b->tensor_as_number |= stands_for_tensor(value);
         return rc;
+    }
     if (mt_py_is_tensor(value)) {
         mt_tensor *t = mt_py_impl(value);
 
@@ -426,10 +436,10 @@ static int bind_plain(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObje
     case MT_ARG_SCALAR:
         return bind_scalar(b, out, value);
     case MT_ARG_INT:
-        b->tensor_as_number |= !PyLong_CheckExact(value) && mt_py_is_tensor(value);
+        b->tensor_as_number |= stands_for_tensor(value);
         return mt_py_to_int(&out->v.i, value);
     case MT_ARG_FLOAT:
-        b->tensor_as_number |= !PyFloat_CheckExact(value) && mt_py_is_tensor(value);
+        b->tensor_as_number |= stands_for_tensor(value);
         return mt_py_to_double(&out->v.d, value);
     case MT_ARG_BOOL:
         out->v.b = value == Py_True;
@@ -457,5 +467,6 @@ int mt_bind_value(mt_bind *b, const mt_arg_spec *spec, mt_value *out, PyObject *
     if (MT_LIKELY(rc != 0) ||
         mt_py_is_tensor(value)) /* a tensor for a number is a number, or wrong, whatever its class is */
         return rc;
+    b->tensor_as_number |= stands_for_tensor(value); /* no better here than as the number it is */
     return overload_if(b, value);
 }

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "bindings/bind.h"
+#include "bindings/torch_function.h"
 #include "core/device_names.h"
 
 typedef struct device_object {
@@ -133,10 +133,31 @@ int mt_py_to_device(mt_device *out, PyObject *o)
     return PyLong_Check(o) && !PyBool_Check(o) ? accelerator(out, o) : 0;
 }
 
+/* Adds what stands for a type, a device or an index without being one. */
+static int ask(mt_py_overloads *list, PyObject *o)
+{
+    if (!o || PyUnicode_Check(o) || PyLong_Check(o) || Py_TYPE(o) == &mt_Device_Type || !mt_py_has_torch_function(o))
+        return 0;
+    return mt_py_overloads_add(list, o);
+}
+
+/* NULL without an exception where neither overrides. */
+static PyObject *device_override(PyTypeObject *type, PyObject *first, PyObject *index, PyObject *args, PyObject *kwargs)
+{
+    PyObject *result = NULL;
+    mt_py_overloads list;
+
+    mt_py_overloads_init(&list);
+    if (ask(&list, first) == 0 && ask(&list, index) == 0 && list.n > 0)
+        result = mt_py_handle_override((PyObject *)type, &list, args, kwargs);
+    mt_py_overloads_clear(&list);
+    return result;
+}
+
 static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *with_type[] = {"type", "index", NULL}, *with_device[] = {"device", NULL};
-    PyObject *first = NULL, *index = NULL;
+    PyObject *first = NULL, *index = NULL, *answer;
     mt_device d;
     int rc;
 
@@ -148,6 +169,9 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
         if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O", with_device, &first))
             return NULL;
     }
+    answer = device_override(type, first, index, args, kwargs);
+    if (answer || PyErr_Occurred())
+        return answer;
     rc = mt_py_to_device(&d, first);
     if (rc < 0)
         return NULL;

@@ -391,7 +391,14 @@ UNARY(bitwise_not, "bitwise_not")
 
 static PyObject *tensor_invert(PyObject *a)
 {
-    return mt_py_asks_first(a) ? mt_py_noargs_override(a, "__invert__") : tensor_bitwise_not(a);
+    mt_dtype d = (mt_dtype)mt_py_impl(a)->dtype;
+
+    if (mt_py_asks_first(a))
+        return mt_py_noargs_override(a, "__invert__");
+    if (MT_UNLIKELY(!mt_dtype_is_integral(d, true)))
+        return PyErr_Format(PyExc_TypeError,
+                            "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    return tensor_bitwise_not(a);
 }
 
 /* --- conversions --- */

@@ -56,13 +56,27 @@ bool mt_py_has_torch_function(PyObject *o)
     return has_attribute(o);
 }
 
+/* A class among the arguments takes part as itself. */
+static PyTypeObject *kind_of(PyObject *o)
+{
+    return PyType_Check(o) ? (PyTypeObject *)o : Py_TYPE(o);
+}
+
+/* 1 or 0; -1 on error. The metaclass of a class may say more than inheritance does. */
+static int is_subclass(PyTypeObject *type, PyTypeObject *of)
+{
+    if (Py_TYPE(of) == &PyType_Type || Py_TYPE(of) == &mt_TensorMeta_Type)
+        return PyType_IsSubtype(type, of);
+    return PyObject_IsSubclass((PyObject *)type, (PyObject *)of);
+}
+
 int mt_py_overloads_add(mt_py_overloads *list, PyObject *o)
 {
-    PyTypeObject *type = Py_TYPE(o);
+    PyTypeObject *type = kind_of(o);
     int at = list->n;
 
     for (int i = 0; i < list->n; i++)
-        if (Py_TYPE(list->item[i]) == type)
+        if (kind_of(list->item[i]) == type)
             return 0;
     if (list->n == list->max) {
         int max = list->max * 2;
@@ -77,9 +91,14 @@ int mt_py_overloads_add(mt_py_overloads *list, PyObject *o)
         list->item = item;
         list->max = max;
     }
-    for (int i = 0; i < list->n && at == list->n; i++)
-        if (PyType_IsSubtype(type, Py_TYPE(list->item[i])))
+    for (int i = 0; i < list->n && at == list->n; i++) {
+        int before = is_subclass(type, kind_of(list->item[i]));
+
+        if (before < 0)
+            return -1;
+        if (before)
             at = i;
+    }
     memmove(list->item + at + 1, list->item + at, (size_t)(list->n - at) * sizeof(*list->item));
     list->item[at] = o;
     list->n++;
@@ -212,7 +231,7 @@ PyObject *mt_py_handle_override(PyObject *func, const mt_py_overloads *list, PyO
     if (!types)
         goto done;
     for (int i = 0; i < n_types; i++)
-        PyTuple_SET_ITEM(types, i, Py_NewRef((PyObject *)Py_TYPE(i < n ? held[i] : list->self)));
+        PyTuple_SET_ITEM(types, i, Py_NewRef((PyObject *)kind_of(i < n ? held[i] : list->self)));
     if (kwargs && PyDict_GET_SIZE(kwargs) == 0)
         kwargs = NULL;
     result = Py_NewRef(Py_NotImplemented);

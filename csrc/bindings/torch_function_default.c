@@ -48,14 +48,14 @@ static PyObject *convert(PyObject *result, PyObject *cls)
 }
 
 /* 1 when cls descends from all types, 0 when one of them is unrelated, -1 on error. Iterates, because what lies about its
-   length must not get that much memory. */
+   length must not get that much memory; what has no end can be interrupted. */
 static int knows_all(PyObject *cls, PyObject *types)
 {
     PyObject *it = PyObject_GetIter(types), *type;
     int rc = 1;
 
     while (it && rc > 0 && (type = PyIter_Next(it))) {
-        rc = type == cls ? 1 : PyObject_IsSubclass(cls, type);
+        rc = PyErr_CheckSignals() < 0 ? -1 : type == cls ? 1 : PyObject_IsSubclass(cls, type);
         Py_DECREF(type);
     }
     Py_XDECREF(it);
@@ -74,7 +74,7 @@ static PyObject *tuple_of(PyObject *iterable)
         int rc = PyList_Append(list, item);
 
         Py_DECREF(item);
-        if (rc < 0)
+        if (rc < 0 || PyErr_CheckSignals() < 0)
             break;
     }
     if (list && !PyErr_Occurred())
