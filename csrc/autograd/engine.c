@@ -508,11 +508,12 @@ bool mt_engine_wants(mt_node *n)
 
 int mt_engine_will_execute(bool *out, mt_node *n)
 {
+    mt_node_run *state = mine.run ? mt_run_state(mine.run, n) : NULL;
+    bool captured = state && mine.run->selective && (state->mark & MT_MARK_CAPTURE);
     int rc = -1;
 
     MT_REQUIRE(mine.run, MT_ERR_RUNTIME, "_get_should_execute_nodes should only be called during the backward pass");
-    MT_REQUIRE(!mine.run->selective || (mine.run->flags & MT_RUN_ACCUMULATE) || !(n->flags & MT_NODE_ACCUMULATE),
-               MT_ERR_RUNTIME,
+    MT_REQUIRE(!captured || (mine.run->flags & MT_RUN_ACCUMULATE) || !(n->flags & MT_NODE_ACCUMULATE), MT_ERR_RUNTIME,
                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This "
                "is currently not supported.");
     *out = mt_engine_wants(n);

@@ -121,6 +121,15 @@ int mt_autograd_is_leaf(bool *out, mt_tensor *t)
     return 0;
 }
 
+/* For the setters of the flag, which do not mind that a view must not be written and may be out of date. */
+static int is_leaf_for_flag(bool *out, mt_tensor *t)
+{
+    if (!(t->flags & MT_FLAG_GUARDED_VIEW))
+        return mt_autograd_is_leaf(out, t);
+    *out = !t->autograd || !t->autograd->grad_fn;
+    return 0;
+}
+
 static int set_flag(mt_tensor *t, bool on)
 {
     mt_autograd *m = t->autograd;
@@ -143,7 +152,7 @@ int mt_autograd_set_requires_grad(mt_tensor *t, bool on)
     bool leaf;
     int rc = -1;
 
-    MT_TRY(mt_autograd_is_leaf(&leaf, t));
+    MT_TRY(is_leaf_for_flag(&leaf, t));
     MT_REQUIRE(leaf, MT_ERR_RUNTIME, "you can only change requires_grad flags of leaf variables.%s",
                on ? ""
                   : " If you want to use a computed variable in a subgraph that doesn't require "
@@ -160,7 +169,7 @@ int mt_autograd_requires_grad_inplace(mt_tensor *t, bool on)
     bool leaf;
     int rc = -1;
 
-    MT_TRY(mt_autograd_is_leaf(&leaf, t));
+    MT_TRY(is_leaf_for_flag(&leaf, t));
     if (!leaf && on)
         return 0;
     MT_REQUIRE(leaf, MT_ERR_RUNTIME,
@@ -384,7 +393,7 @@ int mt_autograd_detach_inplace(mt_tensor *t)
     mt_node *old;
     int rc = -1;
 
-    MT_REQUIRE(!t->base, MT_ERR_RUNTIME,
+    MT_REQUIRE(!t->base || mt_thread.inference_mode || (t->flags & MT_FLAG_INFERENCE), MT_ERR_RUNTIME,
                "Can't detach views in-place. Use detach() instead. If you are using "
                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
                "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "

@@ -68,7 +68,7 @@ static PyObject *will_execute(PyObject *module, PyObject *o)
 
     (void)module;
     if (!node)
-        return PyErr_Format(PyExc_TypeError, "_will_engine_execute_node(): expected a node of the graph, not %s",
+        return PyErr_Format(PyExc_RuntimeError, "_will_engine_execute_node expects an grad_fn, but got %s",
                             Py_TYPE(o)->tp_name);
     MT_PY_TRY(mt_engine_will_execute(&will, node));
     return PyBool_FromLong(will);

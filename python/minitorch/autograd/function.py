@@ -74,7 +74,24 @@ class FunctionCtx:
         self.materialize_grads = value
 
 
-class BackwardCFunction(_C._FunctionBase, FunctionCtx):
+class _HookMixin:
+    """Kept for old programs."""
+
+    @staticmethod
+    def _register_hook(backward_hooks, hook):
+        """The dictionary of hooks, made when it is None, and the handle of a hook put into it."""
+        from minitorch.utils.hooks import RemovableHandle
+
+        if backward_hooks is None:
+            import collections
+
+            backward_hooks = collections.OrderedDict()
+        handle = RemovableHandle(backward_hooks)
+        backward_hooks[handle.id] = hook
+        return backward_hooks, handle
+
+
+class BackwardCFunction(_C._FunctionBase, FunctionCtx, _HookMixin):
     """The class of contexts and nodes; each Function has a subclass of its own."""
 
     def _get_user_fn(self):
@@ -119,7 +136,7 @@ class FunctionMeta(type):
         return cls.setup_context is not _SingleLevelFunction.setup_context
 
 
-class _SingleLevelFunction(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
+class _SingleLevelFunction(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta):
     """What a Function consists of, without `apply` with keywords."""
 
     @staticmethod

@@ -184,7 +184,11 @@ class _unsafe_preserve_version_counter(_Decorator):
     """In-place changes inside the block leave the version numbers of the tensors as they were."""
 
     def __init__(self, tensors):
-        self.tensors = tensors if isinstance(tensors, (tuple, list)) else (tensors,)
+        import minitorch
+
+        self.tensors = (tensors,) if isinstance(tensors, minitorch.Tensor) else tensors
+        if not isinstance(self.tensors, tuple):
+            raise AssertionError("Expected tensors to be a tuple")
         self.prev_versions = tuple(t._version for t in self.tensors)
 
     def __enter__(self):

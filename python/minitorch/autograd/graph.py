@@ -135,7 +135,7 @@ def get_gradient_edge(tensor):
     return GradientEdge(node, tensor.output_nr, token)
 
 
-class _Handles(RemovableHandle):
+class _MultiHandle(RemovableHandle):
     """One handle for several hooks."""
 
     def __init__(self, handles):
@@ -214,7 +214,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     """
     if mode not in ("all", "any"):
         raise ValueError("Expects mode to be one of ('all', 'any') but got %s" % (mode,))
-    return _Handles(tuple((_hook_for_all if mode == "all" else _hook_for_any)(tensors, fn)))
+    return _MultiHandle(tuple((_hook_for_all if mode == "all" else _hook_for_any)(tensors, fn)))
 
 
 # --- settings for compilers and streams, which have no effect here ---
