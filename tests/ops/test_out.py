@@ -350,3 +350,14 @@ def test_losses_in_the_memory_of_probabilities(torch):
             loss(x, y, None, 0 if out.dim() else 1, out=out)
     want = loss(x, y, None, 0)
     assert torch.equal(loss(x, y, None, 0, out=x), want) and torch.equal(x, want)
+
+
+@pytest.mark.minitorch_only(reason="PyTorch's result depends on the processor: zeros on some")
+def test_products_into_their_operands(torch):
+    m = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    torch.mm(m, m, out=m)
+    assert m.tolist() == [[7.0, 10.0], [15.0, 22.0]]
+    torch.addmm(m, torch.ones(2, 2), torch.ones(2, 2), out=m)
+    assert m.tolist() == [[9.0, 12.0], [17.0, 24.0]]
+    torch.matmul(m, torch.ones(2, 2), out=m)
+    assert m.tolist() == [[21.0, 21.0], [41.0, 41.0]]
