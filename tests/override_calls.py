@@ -79,11 +79,13 @@ def calls(signature):
     yield [[name + "0", name + "1"] for name in needed[:1]] + needed[1:], needed_by_name
 
 
-def written_in_python(torch):
-    """(namespace, name, function)"""
+def functions(torch):
+    """(namespace, name, function); those in C too, for what one library has in C the other may write in Python."""
     for path in override_lists.NAMESPACES:
         for name, value in override_lists.members(torch, path):
-            if isinstance(value, types.FunctionType):
+            if isinstance(value, types.FunctionType) or not (
+                name.startswith("__") or isinstance(value, type)
+            ):
                 yield path, name, value
 
 
@@ -97,7 +99,7 @@ def signatures(torch, function):
 def record(torch):
     """[namespace, name, args, kwargs, args handed on, kwargs handed on]"""
     found = []
-    for path, name, function in written_in_python(torch):
+    for path, name, function in functions(torch):
         for args, kwargs in itertools.chain.from_iterable(map(calls, signatures(torch, function))):
             given = Objects(torch).call(function, args, kwargs)
             if given is None or given[0] is not function:

@@ -424,8 +424,14 @@ static PyObject *requires_grad_inplace(PyObject *self, PyObject *args, PyObject 
 
     if (optional_argument(&on, "requires_grad_", "requires_grad", args, kwargs) < 0)
         return NULL;
-    if (!PyBool_Check(on) && !mt_py_is_tensor(on) && mt_py_has_torch_function(on))
-        return mt_py_method_override(self, "requires_grad_", &on, 1, NULL);
+    if (!PyBool_Check(on) && !mt_py_is_tensor(on) && mt_py_has_torch_function(on)) {
+        PyObject *names = PyTuple_GET_SIZE(args) ? NULL : PySequence_Tuple(kwargs), *result = NULL;
+
+        if (!PyErr_Occurred())
+            result = mt_py_method_override(self, "requires_grad_", &on, PyTuple_GET_SIZE(args), names);
+        Py_XDECREF(names);
+        return result;
+    }
     if (!PyBool_Check(on))
         return PyErr_Format(PyExc_TypeError,
                             "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s",

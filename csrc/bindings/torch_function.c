@@ -376,6 +376,28 @@ static int collect(mt_py_overloads *list, PyObject *o)
     return mt_py_has_torch_function(o) ? mt_py_overloads_add(list, o) : 0;
 }
 
+/* _override_as_given(func, args, kwargs): for functions that PyTorch has in C. */
+static PyObject *override_as_given(PyObject *module, PyObject *call)
+{
+    PyObject *func, *args, *kwargs, *key, *value, *result = NULL;
+    mt_py_overloads list;
+    Py_ssize_t at = 0;
+    int rc = 0;
+
+    (void)module;
+    if (!PyArg_ParseTuple(call, "OO!O!:_override_as_given", &func, &PyTuple_Type, &args, &PyDict_Type, &kwargs))
+        return NULL;
+    mt_py_overloads_init(&list);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args) && rc == 0; i++)
+        rc = collect(&list, PyTuple_GET_ITEM(args, i));
+    while (rc == 0 && PyDict_Next(kwargs, &at, &key, &value))
+        rc = collect(&list, value);
+    if (rc == 0)
+        result = mt_py_handle_override(func, &list, args, kwargs);
+    mt_py_overloads_clear(&list);
+    return result;
+}
+
 /* Objects inside tuples and lists count as well: indices may be such. */
 static int collect_nested(mt_py_overloads *list, PyObject *o, int depth)
 {
@@ -501,9 +523,16 @@ PyObject *mt_py_python_override(const char *name, PyObject *self, PyObject *othe
     return result;
 }
 
+static PyMethodDef functions[] = {
+    {"_override_as_given", override_as_given, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
 int mt_py_torch_function_init(PyObject *module)
 {
     module_object = module;
+    if (PyModule_AddFunctions(module, functions) < 0)
+        return -1;
     name_torch_function = PyUnicode_InternFromString("__torch_function__");
     if (!name_torch_function || mt_py_torch_function_state_init(module) < 0 ||
         mt_py_torch_function_foreign_init(module) < 0)

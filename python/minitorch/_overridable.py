@@ -81,7 +81,7 @@ def asks(function):
     if not isinstance(function, types.FunctionType):
         return function in _op_rows()
     names = function.__code__.co_names
-    if "handle_torch_function" in names:
+    if "handle_torch_function" in names or "_override_as_given" in names:
         return True
     helpers = [function.__globals__.get(name) for name in names if name.startswith("_")]
     inside = [cell.cell_contents for cell in function.__closure__ or ()]

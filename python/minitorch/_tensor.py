@@ -11,6 +11,7 @@ from minitorch import _C
 from minitorch._out_of_scope import methods
 from minitorch.overrides import (
     _unlisted,
+    _as_given,
     handle_torch_function,
     has_torch_function_unary,
     has_torch_function_variadic,
@@ -387,13 +388,12 @@ class Tensor(_C._TensorBase):
             )
         return torch.norm(self, p, dim, keepdim, dtype=dtype)
 
+    @_as_given
     def nonzero(self, *, as_tuple=False):
         """nonzero(*, as_tuple=False) -> Tensor or tuple of Tensors
 
         See torch.nonzero.
         """
-        if _C._has_torch_function_unary(self):
-            return handle_torch_function(Tensor.nonzero, (self,), self, as_tuple=as_tuple)
         return (_C._VariableFunctions.where if as_tuple else _C._VariableFunctions.nonzero)(self)
 
     def split(self, split_size, dim=0):
@@ -566,19 +566,17 @@ class Tensor(_C._TensorBase):
             return handle_torch_function(Tensor.map_, (self, tensor), self, tensor, callable)
         return _map_elements("map_", self, {"other": tensor}, callable)
 
+    @_as_given
     def map2_(self, x, y, callable):
         """map2_(x, y, callable) -> Tensor
 
         Like map_ with two tensors: every element becomes `callable(element, x, y)`.
         """
-        if has_torch_function_variadic(self, x, y):
-            return handle_torch_function(Tensor.map2_, (self, x, y), self, x, y, callable)
         return _map_elements("map2_", self, {"x": x, "y": y}, callable)
 
+    @_as_given
     def to_dense(self, dtype=None, *, masked_grad=None):
         """to_dense(dtype=None, *, masked_grad=None) -> Tensor: this tensor, which is dense, or a copy of that dtype."""
-        if has_torch_function_unary(self):
-            return handle_torch_function(Tensor.to_dense, (self,), self, dtype, masked_grad=masked_grad)
         if dtype is not None and not isinstance(dtype, torch.dtype):
             raise TypeError("to_dense(): argument 'dtype' must be torch.dtype, not %s" % type(dtype).__name__)
         return self if dtype is None else self.to(dtype)

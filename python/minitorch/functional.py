@@ -4,6 +4,7 @@
 from minitorch import _C
 from minitorch._C import _has_torch_function as has_torch_function
 from minitorch._C import _has_torch_function_unary as has_torch_function_unary
+from minitorch.overrides import _as_given
 
 __all__ = [
     "atleast_1d",
@@ -232,6 +233,7 @@ def stft(
     return _VF.stft(input, n_fft, **options)
 
 
+@_as_given
 def istft(
     input,
     n_fft,
@@ -258,8 +260,6 @@ def istft(
         length=length,
         return_complex=return_complex,
     )
-    if has_torch_function_unary(input):
-        return _override(istft, (input,), input, n_fft, **options)
     return _VF.istft(input, n_fft, **options)
 
 
@@ -316,6 +316,7 @@ def atleast_3d(*tensors):
     return _VF.atleast_3d(tensors[0] if len(tensors) == 1 else tensors)
 
 
+@_as_given
 def nonzero(input, *, out=None, as_tuple=False):
     """nonzero(input, *, out=None, as_tuple=False) -> Tensor or tuple of Tensors
 
@@ -327,8 +328,6 @@ def nonzero(input, *, out=None, as_tuple=False):
         tensor([[0, 1],
                 [1, 0]])
     """
-    if has_torch_function_unary(input):
-        return _override(nonzero, (input,), input, out=out, as_tuple=as_tuple)
     if not as_tuple:
         return _VF.nonzero(input, out=out)
     if out is not None:
@@ -476,6 +475,7 @@ def _bool():
     return minitorch.bool
 
 
+@_as_given
 def histogramdd(input, bins, *, range=None, weight=None, density=False, out=None):
     """histogramdd(input, bins, *, range=None, weight=None, density=False) -> (Tensor hist, tuple of Tensors bin_edges)
 
@@ -529,10 +529,9 @@ def _batch_norm_impl_index(
     return _unwritten(_batch_norm_impl_index, input, weight=weight, bias=bias, training=training, eps=eps)
 
 
+@_as_given
 def is_distributed(input):
     """is_distributed(input) -> bool: False, no tensor is spread over processes."""
-    if has_torch_function_unary(input):
-        return _override(is_distributed, (input,), input)
     return False
 
 
@@ -541,10 +540,9 @@ def is_vulkan_available():
     return False
 
 
+@_as_given
 def dequantize(tensor):
     """dequantize(tensor) -> Tensor: the tensor as float32; no tensor is quantized here."""
-    if has_torch_function_unary(tensor):
-        return _override(dequantize, (tensor,), tensor)
     return tensor.dequantize()
 
 

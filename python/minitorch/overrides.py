@@ -130,6 +130,22 @@ def wrap_torch_function(dispatcher):
     return decorate
 
 
+def _as_given(function):
+    """Decorator of functions that PyTorch has in C: overrides see the call as it was written, without the defaults."""
+    from functools import wraps
+
+    @wraps(function)
+    def public(*args, **kwargs):
+        if has_torch_function((*args, *kwargs.values()) if kwargs else args):
+            import inspect
+
+            inspect.signature(function).bind(*args, **kwargs)
+            return _C._override_as_given(public, args, kwargs)
+        return function(*args, **kwargs)
+
+    return public
+
+
 def is_tensor_like(inp):
     """is_tensor_like(inp)
 

@@ -15,6 +15,22 @@ import override_lists  # noqa: E402
 # PyTorch loses an argument on the way: the weight, the check for ambiguity.
 LOSES = {"nn.functional.l1_loss", "Tensor.dim_order"}
 
+# Other calls are refused here: an object for several results or for a choice in words, positions that only PyTorch has.
+REFUSED = {
+    "histogramdd",
+    "searchsorted",
+    "subtract",
+    "Tensor.is_set_to",
+    "Tensor.to",
+    "linalg.cholesky_ex",
+} | {
+    "linalg.eigh",
+    "linalg.inv_ex",
+    "linalg.multi_dot",
+    "linalg.svd",
+    "dequantize",
+}
+
 
 def recorded():
     with gzip.open(os.path.join(TESTS, "data", "overrides.json.gz")) as f:
@@ -35,10 +51,12 @@ def test_arguments_handed_on(torch):
             continue
         count += 1
         given = override_calls.Objects(torch).call(function, args, kwargs)
+        if given is None and full in REFUSED and torch.__name__ != "torch":
+            continue
         if given is None or given[0] is not function or list(given[1:]) != expected:
             wrong.append((full, args, kwargs, given and given[1:], expected))
     assert wrong == []
-    assert count > 500
+    assert count > 2000
 
 
 @pytest.mark.item("M6.22")

@@ -16,7 +16,7 @@ FILES = ["functional.py", "linalg.py", "fft.py", "special.py", "_checks.py", "nn
 TENSORS = set(
     "input tensor tensors other A B a b x x1 x2 input1 input2 query target matrices indices".split()
 )
-CHECKS = {"handle_torch_function", "overridable", "wrap_torch_function"}
+CHECKS = {"handle_torch_function", "_as_given", "overridable", "wrap_torch_function"}
 
 
 def functions(tree):
