@@ -211,7 +211,7 @@ def _tensor_str(self, indent):
     numel = self.numel()
     if numel == 0:
         return "[]"
-    sizes = self.shape
+    sizes = self.size()  # a class may say that its shape is another
     dtype = self.dtype
     ndim = len(sizes)
     summarize = numel > PRINT_OPTS.threshold and ndim > 0

@@ -190,3 +190,31 @@ def test_inversion_has_words_of_its_own(torch):
             torch.bitwise_not(t)
     assert (~torch.tensor([True, False])).tolist() == [False, True]
     assert (~torch.tensor([0, 5])).tolist() == [-1, -6]
+
+
+@pytest.mark.item("M6.35")
+def test_a_class_that_says_another_shape_prints(torch):
+    class Inner(torch.Tensor):
+        @property
+        def shape(self):
+            return super().shape[1:]
+
+    assert repr(torch.ones(2, 1).as_subclass(Inner)) == "Inner([[1.],\n       [1.]])"
+    assert repr(torch.zeros(2000, 1).as_subclass(Inner)).count("\n") == 6
+    assert repr(torch.ones(0, 3).as_subclass(Inner)) == "Inner([], size=(3,))"
+
+
+@pytest.mark.item("M6.60")
+def test_steps_are_counted_on_the_cpu_whatever_the_default_device_is(torch):
+    for name in ("Adam", "AdamW"):
+        p = torch.nn.Parameter(torch.ones(2))
+        p.grad = torch.ones(2)
+        with torch.device("meta"):
+            optimizer = getattr(torch.optim, name)([p], lr=0.1, weight_decay=0.0)
+            optimizer.step()
+        assert p.tolist() == pytest.approx([0.9, 0.9])
+        assert optimizer.state[p]["step"].device.type == "cpu"
+    p = torch.nn.Parameter(torch.ones(2, device="meta"))
+    p.grad = torch.ones(2, device="meta")
+    with pytest.raises((NotImplementedError, RuntimeError), match="meta tensor"):
+        torch.optim.ASGD([p]).step()

@@ -82,7 +82,11 @@ class Adam(GroupOptimizer):
         super().__init__(params, defaults)
 
     def _new_state(self, group, param):
-        state = {"step": _new_step(group, param), "exp_avg": _zeros(param), "exp_avg_sq": _zeros(param)}
+        state = {
+            "step": _new_step(group, param, "cpu"),
+            "exp_avg": _zeros(param),
+            "exp_avg_sq": _zeros(param),
+        }
         if group["amsgrad"]:
             state["max_exp_avg_sq"] = _zeros(param)
         return state

@@ -44,11 +44,11 @@ class ASGD(GroupOptimizer):
 
     def _new_state(self, group, param):
         step = _new_step(group, param)
-        rate = torch.as_tensor(_to_scalar(group["lr"]), device=step.device, dtype=step.dtype)
+        rate = torch.as_tensor(_to_scalar(group["lr"]), device=param.device, dtype=step.dtype)
         return {
             "step": step,
             "eta": rate.clone().detach(),
-            "mu": torch.ones_like(step),
+            "mu": torch.ones_like(rate),
             "ax": _zeros(param),
         }
 

@@ -322,14 +322,14 @@ def _to_scalar(x):
     return x.squeeze() if isinstance(x, torch.Tensor) and x.dim() != 0 else x
 
 
-def _new_step(group, param):
+def _new_step(group, param, device=None):
     """The count of steps: a number in a tensor, so that it can be saved and live on the device."""
     if group.get("fused"):
         return torch.zeros((), dtype=torch.float32, device=param.device)
     dtype = torch.float64 if torch.get_default_dtype() == torch.float64 else torch.float32
     if group.get("capturable"):
         return torch.zeros((), dtype=dtype, device=param.device)
-    return torch.tensor(0.0, dtype=dtype)
+    return torch.tensor(0.0, dtype=dtype, device=device)
 
 
 def _zeros(param):
