@@ -428,11 +428,24 @@ static PyMethodDef functions[] = {
     {"_disabled_torch_dispatch_impl", disabled_dispatch_call, METH_VARARGS,
      "_disabled_torch_dispatch_impl(*args)\n--\n\n_disabled_torch_dispatch_impl(*args)"},
     {"_has_torch_function_unary", has_unary, METH_O,
-     "_has_torch_function_unary(arg)\n--\n\n_has_torch_function_unary(arg)"},
+     "_has_torch_function_unary(arg)\n--\n\n_has_torch_function_unary(arg) -> bool: has_torch_function of one "
+     "argument."},
     {"_has_torch_function_variadic", (PyCFunction)(void (*)(void))has_variadic, METH_FASTCALL,
-     "_has_torch_function_variadic(*args)\n--\n\n_has_torch_function_variadic(*args)"},
+     "_has_torch_function_variadic(*args)\n--\n\n_has_torch_function_variadic(*args) -> bool: has_torch_function of "
+     "arguments that are not in a sequence."},
     {"_has_torch_function", has_sequence, METH_O,
-     "_has_torch_function(relevant_args)\n--\n\n_has_torch_function(relevant_args)"},
+     "_has_torch_function(relevant_args)\n--\n\n_has_torch_function(relevant_args) -> bool\n\nDoes one of the "
+     "arguments, "
+     "the elements of a sequence, override functions by `__torch_function__`, or is a mode\nactive? A function written "
+     "in "
+     "Python asks this first, and leaves the call to `handle_torch_function` when the answer is True.\n\nExample::\n\n"
+     "    >>> from minitorch.overrides import has_torch_function\n"
+     "    >>> class Quantity:\n"
+     "    ...     @classmethod\n"
+     "    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):\n"
+     "    ...         return NotImplemented\n"
+     "    >>> has_torch_function((torch.ones(1), 2)), has_torch_function((torch.ones(1), Quantity()))\n"
+     "    (False, True)"},
     {"_disabled_torch_function_impl", disabled_impl_call, METH_VARARGS,
      "_disabled_torch_function_impl(*args)\n--\n\n_disabled_torch_function_impl(*args)"},
     {"_push_on_torch_function_stack", push_stack, METH_O, NULL},

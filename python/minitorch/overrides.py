@@ -70,6 +70,19 @@ def handle_torch_function(public_api, relevant_args, /, *args, **kwargs):
 
     Calls the active mode, then the `__torch_function__` of the overriding arguments, for a function written
     in Python; the first answer that is not NotImplemented is the result.  TypeError when nobody answers.
+
+    Example::
+
+        >>> def double(input):
+        ...     if has_torch_function((input,)):
+        ...         return handle_torch_function(double, (input,), input)
+        ...     return input * 2
+        >>> class Text(str):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return "%s of %s" % (func.__name__, *args)
+        >>> double(torch.ones(1)), double(Text("words"))
+        (tensor([2.]), 'double of words')
     """
     overloaded = _get_overloaded_args(relevant_args)
     types = tuple([type(arg) for arg in overloaded])
@@ -113,6 +126,18 @@ def wrap_torch_function(dispatcher):
 
     Decorator: makes a Python function overridable.  `dispatcher` takes the same arguments and returns those
     that may carry an override.
+
+    Example::
+
+        >>> @wrap_torch_function(lambda a, b: (a, b))
+        ... def difference(a, b):
+        ...     return a - b
+        >>> class Zero:
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return 0
+        >>> difference(3, 1), difference(3, Zero())
+        (2, 0)
     """
 
     def decorate(func):
@@ -169,7 +194,19 @@ def redispatch_function(func, types, args, kwargs):
 class TorchFunctionMode:
     """A block in which every overridable call goes to `__torch_function__(self, func, types, args, kwargs)`
     of this object first.  While that runs the mode is off, so calls inside it reach the next outer mode.
-    Modes nest, and the same object may be entered again."""
+    Modes nest, and the same object may be entered again.
+
+    Example::
+
+        >>> class Names(TorchFunctionMode):
+        ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+        ...         print(func.__name__)
+        ...         return func(*args, **(kwargs or {}))
+        >>> with Names():
+        ...     x = torch.ones(2).exp()
+        ones
+        exp
+    """
 
     def __init__(self):
         pass
@@ -283,14 +320,28 @@ def get_overridable_functions():
 
 
 def get_testing_overrides():
-    """A dictionary from every overridable function to a stand-in with the same signature that returns -1."""
+    """A dictionary from every overridable function to a stand-in with the same signature that returns -1.
+
+    Example::
+
+        >>> import inspect
+        >>> stand_in = get_testing_overrides()[torch.add]
+        >>> print(inspect.signature(stand_in), stand_in(1, 2))
+        (input, other, out=None) -1
+    """
     from minitorch import _overridable
 
     return _overridable.testing_overrides()
 
 
 def resolve_name(f):
-    """The dotted name of an overridable function as a program writes it, or None."""
+    """The dotted name of an overridable function as a program writes it, or None.
+
+    Example::
+
+        >>> resolve_name(torch.Tensor.add), resolve_name(torch.Tensor.shape.__get__), resolve_name(len)
+        ('torch.Tensor.add', 'torch.Tensor.shape.__get__', None)
+    """
     from minitorch import _overridable
 
     return _overridable.overridable_functions()[1].get(f)

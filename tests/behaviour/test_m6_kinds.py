@@ -218,3 +218,21 @@ def test_steps_are_counted_on_the_cpu_whatever_the_default_device_is(torch):
     p.grad = torch.ones(2, device="meta")
     with pytest.raises((NotImplementedError, RuntimeError), match="meta tensor"):
         torch.optim.ASGD([p]).step()
+
+
+@pytest.mark.item("M6.05")
+def test_transposed_convolutions_hand_on_tuples(torch):
+    seen = []
+
+    class Sub(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append((func, args))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    for n in (1, 2, 3):
+        layer = getattr(torch.nn, "ConvTranspose%dd" % n)(1, 1, 1)
+        seen.clear()
+        layer(torch.ones((1, 1) + (2,) * n).as_subclass(Sub))
+        args = dict((func.__name__, args) for func, args in seen)["conv_transpose%dd" % n]
+        assert args[3:] == ((1,) * n, (0,) * n, (0,) * n, 1, (1,) * n)

@@ -10,7 +10,7 @@ minitorch = pytest.importorskip("minitorch")
 
 MODULES = (
     "autograd.anomaly_mode autograd.function autograd.functional autograd.grad_mode autograd.gradcheck autograd.profiler "
-    "autograd.graph func._batch func._forward func._modules func._reverse utils._pytree utils.checkpoint version jit"
+    "autograd.graph func._batch func._forward func._modules func._reverse utils._pytree utils.checkpoint version jit overrides"
 ).split()
 
 

@@ -257,7 +257,7 @@ class _ConvTransposeNd(_ConvNd):
     def _output_padding(self, input, output_size):
         """What has to be added at one side to get that output size."""
         if output_size is None:
-            return list(self.output_padding)
+            return tuple(self.output_padding)
         dims = self._dims
         others = input.dim() - dims if input.dim() == dims + 2 else 1
         sizes = list(output_size)
