@@ -236,3 +236,33 @@ def test_transposed_convolutions_hand_on_tuples(torch):
         layer(torch.ones((1, 1) + (2,) * n).as_subclass(Sub))
         args = dict((func.__name__, args) for func, args in seen)["conv_transpose%dd" % n]
         assert args[3:] == ((1,) * n, (0,) * n, (0,) * n, 1, (1,) * n)
+
+
+@pytest.mark.item("M6.31")
+def test_functions_that_are_transformed_see_no_class(torch):
+    class Sub(torch.Tensor):
+        pass
+
+    func, seen = torch.func, set()
+    x = torch.arange(3.0).as_subclass(Sub)
+
+    def square(x):
+        seen.add(type(x))
+        return x * x
+
+    def total(x):
+        return square(x).sum()
+
+    for transform, result in (
+        (lambda: func.grad(total)(x), [0, 2, 4]),
+        (lambda: func.grad_and_value(total)(x)[1], 5),
+        (lambda: func.vmap(square)(x), [0, 1, 4]),
+        (lambda: func.jacrev(square)(x).diagonal(), [0, 2, 4]),
+        (lambda: func.hessian(total)(x).diagonal(), [2, 2, 2]),
+        (lambda: func.vjp(square, x)[0], [0, 1, 4]),
+        (lambda: func.vjp(square, x)[1](x)[0], [0, 2, 8]),
+    ):
+        seen.clear()
+        value = transform()
+        assert (type(value), seen, value.tolist()) == (torch.Tensor, {torch.Tensor}, result)
+    assert [type(v) for v in func.jvp(square, (x,), (x,))] == [torch.Tensor] * 2

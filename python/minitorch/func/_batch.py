@@ -5,7 +5,7 @@ import functools
 
 import minitorch as torch
 from minitorch import _C
-from minitorch.func._tree import flatten, spread
+from minitorch.func._tree import bare, flatten, spread
 
 _RANDOM = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
@@ -63,6 +63,7 @@ def _sliced(leaves, dims, i, count):
 
 def _example(leaf, dim, i, count):
     """Number i of a batch; of an empty one zeros, which tell the shapes of results."""
+    leaf = bare(leaf)
     return leaf.select(dim, i) if count else leaf.sum(dim, dtype=leaf.dtype)
 
 

@@ -8,6 +8,7 @@ import minitorch as torch
 from minitorch import _C
 from minitorch.func._reverse import finish, grads_of, jacrev, pick, plain, split_aux, start
 from minitorch.func._tree import (
+    bare,
     check_given,
     check_outputs,
     check_real,
@@ -41,8 +42,8 @@ def _dual(func, leaves, rebuild, tangents, has_aux, who, strict, guard):
             values.append(value)
             derivatives.append(torch.zeros_like(value) if tangent is None else tangent)
         aux_leaves, rebuild_aux = flatten(aux)
-        bare = [forward_ad.unpack_dual(a)[0] if isinstance(a, torch.Tensor) else a for a in aux_leaves]
-        return rebuild_output(values), rebuild_output(derivatives), rebuild_aux(bare)
+        aux_values = [forward_ad.unpack_dual(a)[0] if isinstance(a, torch.Tensor) else a for a in aux_leaves]
+        return rebuild_output(values), rebuild_output(derivatives), rebuild_aux(aux_values)
 
 
 def _twice(func, leaves, rebuild, tangents, has_aux, who, strict, guard):
@@ -78,6 +79,8 @@ def _along(func, primals, tangents, has_aux, who, strict=False, guard=_C._Transf
                 "supported. Tensor is of size %s while the given forward gradient is of size %s."
                 % (list(x.shape), list(t.shape))
             )
+    if guard is _C._Transform:
+        leaves, directions = [bare(x) for x in leaves], [bare(t) for t in directions]
     free = torch.autograd.forward_ad._current_level < 0 and _C._is_fwd_grad_enabled()
     return (_dual if free else _twice)(func, leaves, rebuild, directions, has_aux, who, strict, guard)
 

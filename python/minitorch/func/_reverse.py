@@ -7,6 +7,7 @@ import functools
 import minitorch as torch
 from minitorch import _C
 from minitorch.func._tree import (
+    bare,
     check_differentiable,
     check_given,
     check_outputs,
@@ -22,7 +23,7 @@ _VJP = "vjp(f, *primals)"
 
 def start(leaves):
     """Tensors to differentiate by: views of those that have a history, new leaves else.  Tangents stay."""
-    return [_C._adopt(x.view_as(x) if x.requires_grad else _new_leaf(x)) for x in leaves]
+    return [_C._adopt(x.view_as(x) if x.requires_grad else _new_leaf(x)) for x in map(bare, leaves)]
 
 
 def _new_leaf(tensor):

@@ -29,6 +29,14 @@ def spread(prefix, tree):
     return leaves
 
 
+def bare(tensor):
+    """The tensor without its class: what a transform hands to a function has none."""
+    if type(tensor) is torch.Tensor:
+        return tensor
+    with torch._C.DisableTorchFunctionSubclass():
+        return tensor.as_subclass(torch.Tensor)
+
+
 def check_outputs(leaves, who):
     """What a function gives is tensors, one at least."""
     if not leaves or (len(leaves) == 1 and leaves[0] is None):
