@@ -112,10 +112,11 @@ def _reduce_tensor(tensor):
 def get_tensor_metadata(tensor):
     """The bits that the numbers alone do not tell."""
     metadata = {}
-    if tensor.is_conj():
-        metadata["conj"] = True
-    if tensor.is_neg():
-        metadata["neg"] = True
+    with torch._C.DisableTorchFunction():
+        if tensor.is_conj():
+            metadata["conj"] = True
+        if tensor.is_neg():
+            metadata["neg"] = True
     return metadata
 
 
@@ -151,7 +152,9 @@ def _set_storage(storage, dtype, offset, size, stride):
     untyped = getattr(storage, "_untyped_storage", storage)
     size, stride = tuple(size), tuple(stride)
     _check_geometry(untyped.nbytes(), dtype.itemsize, offset, size, stride)
-    return torch.empty((0,), dtype=dtype, device=untyped.device).set_(untyped, offset, size, stride)
+    tensor = torch.empty((0,), dtype=dtype, device=untyped.device)
+    with torch._C.DisableTorchFunction():
+        return tensor.set_(untyped, offset, size, stride)
 
 
 def _rebuild_tensor(storage, storage_offset, size, stride):

@@ -77,7 +77,8 @@ class UntypedStorage(_C.StorageBase):
 
     def _as_bytes(self):
         """A uint8 tensor over this storage."""
-        return torch.empty((0,), dtype=torch.uint8, device=self.device).set_(self)
+        with torch._C.DisableTorchFunction():
+            return torch.empty((0,), dtype=torch.uint8, device=self.device).set_(self)
 
     # --- copies and casts ---
 
@@ -391,9 +392,10 @@ class TypedStorage:
         return _NAME_OF_DTYPE[self.dtype]
 
     def _tensor(self):
-        return torch.empty((0,), dtype=self.dtype, device=self._untyped_storage.device).set_(
-            self._untyped_storage
-        )
+        with torch._C.DisableTorchFunction():
+            return torch.empty((0,), dtype=self.dtype, device=self._untyped_storage.device).set_(
+                self._untyped_storage
+            )
 
     def _setitem(self, index, value):
         if not isinstance(index, (int, slice)):

@@ -1,6 +1,8 @@
 """Who takes part, and as what: classes as arguments, registered subclasses, numbers and lists whose class overrides, devices."""
 
 import abc
+import copy
+import io
 import itertools
 import signal
 
@@ -266,3 +268,29 @@ def test_functions_that_are_transformed_see_no_class(torch):
         value = transform()
         assert (type(value), seen, value.tolist()) == (torch.Tensor, {torch.Tensor}, result)
     assert [type(v) for v in func.jvp(square, (x,), (x,))] == [torch.Tensor] * 2
+
+
+@pytest.mark.item("M6.51")
+def test_modes_do_not_see_the_insides_of_saving_and_checkpoints(torch):
+    seen = []
+
+    class Names(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    t, leaf = torch.ones(2), torch.ones(2, requires_grad=True)
+    checkpoint = torch.utils.checkpoint.checkpoint
+    for action, expected in (
+        (lambda: torch.save(t, io.BytesIO()), set()),
+        (lambda: copy.copy(t), {"empty"}),
+        (lambda: checkpoint(torch.sin, leaf, use_reentrant=False), {"sin"}),
+    ):
+        seen.clear()
+        with Names():
+            action()
+        creating = {"empty", "set_", "sin", "is_conj", "is_neg"}
+        assert creating & set(seen) == expected
+    with torch.device("meta"):
+        checkpoint(torch.sin, leaf, use_reentrant=False).sum().backward()
+    assert leaf.grad.tolist() == torch.cos(t).tolist()

@@ -175,7 +175,8 @@ class _SaveInputs(torch.autograd.Function):
     @staticmethod
     def forward(ctx, dummy, *tensors):
         ctx.save_for_backward(*tensors)
-        return torch.empty((0,))
+        with torch._C.DisableTorchFunction():
+            return torch.empty((0,))
 
     @staticmethod
     def backward(ctx, grad):
@@ -199,7 +200,8 @@ class _Frame:
 
     def save_inputs(self, args):
         places = [i for i, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
-        dummy = torch.empty((0,), requires_grad=True)
+        with torch._C.DisableTorchFunction():
+            dummy = torch.empty((0,), requires_grad=True)
         self._keeper = _SaveInputs.apply(dummy, *[args[i] for i in places])  # which owns the node
         self._places = places
         self._args = [None if isinstance(arg, torch.Tensor) else arg for arg in args]
