@@ -254,8 +254,13 @@ def _merged(schemas, first):
                 merged[name] = merged.get(name) or default
     for name in positional:
         by_keyword.pop(name, None)
+    # Where every overload needs something, by whatever name, the first one's name is needed.
+    places = zip(*[list(o[0].items()) for o in overloads])
+    needed = {place[0][0] for place in places if all(default is None for _, default in place)}
     for merged in (positional, by_keyword):
         for name, default in merged.items():
+            if name in needed and merged is positional:
+                continue
             if default is None and not all(name in o[0] or name in o[1] for o in overloads):
                 merged[name] = "None"
     params, optional = [], False

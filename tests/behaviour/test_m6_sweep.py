@@ -160,3 +160,36 @@ def test_every_function(torch, kind):
         wrong = {name: said for name, said in wrong.items() if name not in ELSEWHERE}
     assert wrong == {}
     assert len(list(cases(torch))) > 1300
+
+
+# A stand-in that says less than the function needs, or a first argument in words.
+NOT_ENOUGH = {
+    "einsum",
+    "frobenius_norm",
+    "native_layer_norm",
+    "scatter",
+    "segment_reduce",
+    "solve_triangular",
+}
+
+
+@pytest.mark.item("M6.72")
+@pytest.mark.filterwarnings("ignore")
+def test_what_stand_ins_need_is_enough(torch):
+    """A function called with an object for each argument that its stand-in needs."""
+    calls, wrong = [], []
+    duck, _ = objects(torch, calls)
+    for path, name, member, stand_in in cases(torch):
+        parameters = [p for p in inspect.signature(stand_in).parameters.values() if p.default is p.empty]
+        if path in ("Tensor", "autograd") or name.startswith("_") or name in NOT_ENOUGH:
+            continue
+        args = [duck for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        kwargs = {p.name: duck for p in parameters if p.kind is p.KEYWORD_ONLY}
+        calls.clear()
+        try:
+            member(*(args or [duck]), **kwargs)
+        except Seen:
+            continue
+        except Exception as error:
+            wrong.append((path, name, str(error)[:60]))
+    assert wrong == []
