@@ -19,7 +19,9 @@ static bool has_attribute(PyObject *o)
     bool has;
 
     PyErr_Fetch(&type, &value, &traceback);
+    Py_INCREF(o); /* what runs may drop it from the list it stands in */
     attr = PyObject_GetAttr(o, name_torch_function);
+    Py_DECREF(o);
     has = attr && attr != disabled_impl;
     Py_XDECREF(attr);
     PyErr_Clear();
@@ -398,15 +400,21 @@ static PyObject *override_as_given(PyObject *module, PyObject *call)
     return result;
 }
 
-/* Objects inside tuples and lists count as well: indices may be such. */
-static int collect_nested(mt_py_overloads *list, PyObject *o, int depth)
+/* Objects inside tuples and lists count as well: indices may be such. `held` keeps what was seen, because code of a metaclass
+   may empty the lists meanwhile. */
+static int collect_nested(mt_py_overloads *list, PyObject *held, PyObject *o, int depth)
 {
+    PyObject *items;
+    int rc;
+
     if ((!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) || depth == 0)
         return collect(list, o);
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
-        if (collect_nested(list, PySequence_Fast_GET_ITEM(o, i), depth - 1) < 0)
-            return -1;
-    return 0;
+    items = PyTuple_CheckExact(o) ? Py_NewRef(o) : PyList_AsTuple(o);
+    rc = items ? PyList_Append(held, items) : -1;
+    for (Py_ssize_t i = 0; rc == 0 && i < PyTuple_GET_SIZE(items); i++)
+        rc = collect_nested(list, held, PyTuple_GET_ITEM(items, i), depth - 1);
+    Py_XDECREF(items);
+    return rc;
 }
 
 PyObject *mt_py_method_override(PyObject *self, const char *name, PyObject *const *args, Py_ssize_t nargs,
@@ -431,14 +439,15 @@ PyObject *mt_py_method_override(PyObject *self, const char *name, PyObject *cons
 PyObject *mt_py_index_override(PyObject *self, PyObject *key, PyObject *value)
 {
     PyObject *func = PyObject_GetAttrString((PyObject *)&mt_TensorBase_Type, value ? "__setitem__" : "__getitem__");
-    PyObject *args[] = {key, value}, *result = NULL;
+    PyObject *args[] = {key, value}, *result = NULL, *held = PyList_New(0);
     mt_py_overloads list;
 
     mt_py_overloads_init(&list);
-    if (func && collect(&list, self) == 0 && collect_nested(&list, key, MT_PY_INDEX_DEPTH) == 0 &&
+    if (func && held && collect(&list, self) == 0 && collect_nested(&list, held, key, MT_PY_INDEX_DEPTH) == 0 &&
         (!value || collect(&list, value) == 0))
         result = call_packed(func, &list, self, args, value ? 2 : 1, NULL);
     mt_py_overloads_clear(&list);
+    Py_XDECREF(held);
     Py_XDECREF(func);
     return result;
 }

@@ -294,3 +294,37 @@ def test_modes_do_not_see_the_insides_of_saving_and_checkpoints(torch):
     with torch.device("meta"):
         checkpoint(torch.sin, leaf, use_reentrant=False).sum().backward()
     assert leaf.grad.tolist() == torch.cos(t).tolist()
+
+
+@pytest.mark.minitorch_only(reason="PyTorch reads objects that are freed already")
+@pytest.mark.item("M6.11")
+def test_indices_that_vanish(torch):
+    """Code of a metaclass empties the lists whose elements are being asked."""
+    outer, inner = [], []
+
+    class Meta(type):
+        def __subclasscheck__(cls, sub):
+            outer.clear(), inner.clear()
+            return False
+
+    def kind(name):
+        return Meta(
+            name, (), {"__torch_function__": classmethod(lambda cls, func, types, args=(), kwargs=None: name)}
+        )
+
+    A, B, C = kind("A"), kind("B"), kind("C")
+
+    class Vanishing:
+        def __getattr__(self, name):
+            outer.clear(), inner.clear()
+            raise AttributeError(name)
+
+    t = torch.zeros(3)
+    for _ in range(3):
+        outer[:], inner[:] = [A(), B(), C()], [B(), A()]
+        assert t[outer] == "A"
+        outer[:], inner[:] = [A(), [B(), C()]], [B(), A()]
+        assert t[(inner, outer)] in ("A", "B")
+        outer[:] = [Vanishing(), A()]
+        with pytest.raises((TypeError, IndexError, RuntimeError)):
+            t[outer, Vanishing()]
