@@ -110,3 +110,16 @@ def mode(log, name="Mode", answer=None):
 
     Mode.__name__ = Mode.__qualname__ = name
     return Mode()
+
+
+def state(torch):
+    """What overrides and modes must leave as it was, thread by thread."""
+    C = torch._C
+    return (
+        C._len_torch_function_stack(),
+        C._is_torch_function_enabled(),
+        C._is_torch_function_all_disabled(),
+        C._is_torch_function_mode_enabled(),
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+    )

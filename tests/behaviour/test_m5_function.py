@@ -6,18 +6,7 @@ import weakref
 
 import pytest
 
-
-def leaf(torch, *size, **kw):
-    return torch.ones(*size, requires_grad=True, **kw)
-
-
-def make(torch, forward, backward=None, name="F", **members):
-    """A Function of these two."""
-    if backward is not None:
-        members["backward"] = staticmethod(backward)
-    return type(torch.autograd.Function)(
-        name, (torch.autograd.Function,), {"forward": staticmethod(forward), **members}
-    )
+from custom_functions import leaf, make
 
 
 def identity(torch, backward, **members):

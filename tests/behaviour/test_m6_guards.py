@@ -5,16 +5,7 @@ import threading
 
 import pytest
 
-
-def state(torch):
-    C = torch._C
-    return (
-        C._len_torch_function_stack(),
-        C._is_torch_function_enabled(),
-        C._is_torch_function_all_disabled(),
-        torch.is_grad_enabled(),
-        torch.is_inference_mode_enabled(),
-    )
+from override_kinds import state
 
 
 @pytest.fixture(autouse=True)

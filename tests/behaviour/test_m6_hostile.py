@@ -8,17 +8,7 @@ import threading
 
 import pytest
 
-from override_kinds import Log, duck, mode, subclass
-
-
-def state(torch):
-    C = torch._C
-    return (
-        C._len_torch_function_stack(),
-        C._is_torch_function_enabled(),
-        C._is_torch_function_all_disabled(),
-        C._is_torch_function_mode_enabled(),
-    )
+from override_kinds import Log, duck, mode, state, subclass
 
 
 @pytest.fixture

@@ -1,22 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Custom autograd functions: operations with a derivative written in Python.
-
->>> import minitorch as torch
->>> class Cube(torch.autograd.Function):
-...     @staticmethod
-...     def forward(ctx, x):
-...         ctx.save_for_backward(x)
-...         return x**3
-...
-...     @staticmethod
-...     def backward(ctx, grad):
-...         (x,) = ctx.saved_tensors
-...         return 3 * x**2 * grad
->>> x = torch.tensor(2.0, requires_grad=True)
->>> Cube.apply(x).backward()
->>> x.grad
-tensor(12.)
-"""
+"""Custom autograd functions: operations with a derivative written in Python."""
 
 import functools
 
