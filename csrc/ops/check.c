@@ -373,7 +373,6 @@ fail:
     return rc;
 }
 
-/* The dtype argument of a vector norm may only widen. */
 /* Norms of nothing that would be infinite have no value. PyTorch's text lacks a space but on meta tensors. */
 static int check_norm_identity(const mt_tensor *self, double ord, mt_ints dim)
 {
@@ -398,6 +397,7 @@ fail:
     return rc;
 }
 
+/* The dtype argument of a vector norm may only widen. */
 int mt_check_vector_norm(mt_call *call)
 {
     static const char op[] = "linalg.vector_norm";

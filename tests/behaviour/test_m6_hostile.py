@@ -545,7 +545,7 @@ def test_threads_have_their_own_state(torch):
                 for _ in range(200):
                     torch.add(1, 1)
                 seen[i] = (len(log), C._len_torch_function_stack(), C._is_torch_function_enabled())
-            assert state(torch) == (0, True, False, False)
+            assert state(torch) == (0, True, False, False, True, False)
         except BaseException as e:
             errors.append(e)
 
