@@ -146,7 +146,8 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
     view->len = t->numel * itemsize;
     view->itemsize = itemsize;
     view->readonly = (t->storage->flags & MT_STORAGE_READONLY) != 0;
-    view->ndim = t->ndim;
+    /* Without a shape the memory is one row: the dimensions of a shape that is not there are never read. */
+    view->ndim = (flags & PyBUF_ND) == PyBUF_ND ? t->ndim : 1;
     view->format = (flags & PyBUF_FORMAT) == PyBUF_FORMAT ? format_of((mt_dtype)t->dtype) : NULL;
     view->shape = (flags & PyBUF_ND) == PyBUF_ND ? e->dims : NULL;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? e->dims + t->ndim : NULL;

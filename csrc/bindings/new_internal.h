@@ -27,11 +27,11 @@ int mt_py_scan_device(mt_device *out, const mt_scan *scan, int k, PyObject *valu
 /* Only True and False; NULL keeps. */
 int mt_py_scan_bool(bool *out, const mt_scan *scan, int k, PyObject *value);
 int mt_py_scan_int(int64_t *out, const mt_scan *scan, int k, PyObject *value);
-/* "func(): argument 'name' (position 1) must be Tensor, not int"; position 0 leaves it out. -1. */
 /* After a failure: was that an object that overrides, in the place of a value? Then the exception is gone, and the call is its. */
 bool mt_py_scan_overrides(void);
 /* The result of a function of _VariableFunctions whose scan failed: that of such an object, or NULL. */
 PyObject *mt_py_scan_failed(const char *name, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+/* "func(): argument 'name' (position 1) must be Tensor, not int"; position 0 leaves it out. -1. */
 int mt_py_scan_mismatch(const mt_scan *scan, int k, int position, const char *wanted, PyObject *value);
 
 /* --- conversion (tensor_data.c) --- */

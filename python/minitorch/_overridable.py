@@ -166,6 +166,8 @@ def _of_object(name, function):
         "__module__",
         "__dict__",
         "__doc__",
+        "__buffer__",  # Python's own face of the buffer protocol, from 3.12 on
+        "__release_buffer__",
     )
 
 

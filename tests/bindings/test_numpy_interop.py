@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tensor.numpy, arrays of tensors, tolist, DLPack, the buffer protocol."""
 
+import ctypes
 import gc
 import subprocess
 import sys
@@ -301,6 +302,39 @@ def test_buffer_shares(torch):
     assert bytes(torch.tensor([1, 2], dtype=torch.uint8)) == b"\1\2"
     assert memoryview(torch.tensor(2.5)).tolist() == 2.5 and memoryview(torch.zeros(0)).nbytes == 0
     assert torch.frombuffer(x, dtype=torch.float32).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 9.0]
+
+
+class PyBuffer(ctypes.Structure):
+    """Py_buffer of the C API."""
+
+    _fields_ = [
+        ("buf", ctypes.c_void_p),
+        ("obj", ctypes.py_object),
+        ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("suboffsets", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("internal", ctypes.c_void_p),
+    ]
+
+
+@needs_buffer
+@pytest.mark.parametrize("size", [(), (4,), (2, 3), (0, 5)])
+def test_buffer_without_a_shape_is_one_row(torch, size):
+    """CPython reads the shape of whatever has more than one dimension."""
+    x = torch.ones(size)
+    view = PyBuffer()
+    for flags, has_shape in ((0, False), (1, False), (8, True)):  # SIMPLE, WRITABLE, ND
+        assert ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(x), ctypes.byref(view), flags) == 0
+        assert (view.ndim, bool(view.shape)) == ((len(size), True) if has_shape else (1, False))
+        assert view.len == x.numel() * 4 and view.itemsize == 4
+        ctypes.pythonapi.PyBuffer_Release(ctypes.byref(view))
+    if sys.version_info >= (3, 12):
+        assert bytes(x.__buffer__(0)) == x.numpy().tobytes()
 
 
 @needs_buffer

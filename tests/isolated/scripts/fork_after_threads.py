@@ -1,9 +1,12 @@
 """A child of a process whose thread pool has worked computes the same, and so does its parent afterwards."""
 
 import os
+import warnings
 
 import minitorch as torch
 
+# Python's own word, from 3.12 on, about a fork beside threads.
+warnings.filterwarnings("ignore", "This process", DeprecationWarning)
 torch.set_num_threads(4)
 x = torch.arange(4_000_000, dtype=torch.float32)
 m = torch.ones(200, 200)
